@@ -1,0 +1,1 @@
+//! Self-play, matches and replays of recorded games; free of torch.

@@ -1,0 +1,3 @@
+//! Entry point of the actor with the games that ship.
+
+fn main() {}

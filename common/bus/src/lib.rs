@@ -1,0 +1,1 @@
+//! How trajectories, weights and manifests travel between processes.

@@ -1,0 +1,1 @@
+//! Honest numbers: intervals, exact exploitability, exhaustive referees.

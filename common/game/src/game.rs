@@ -1,0 +1,126 @@
+//! The [`Game`] trait: rules, views, observations and determinization of one game.
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{GameInfo, Rng};
+
+/// A player's move or a chance outcome: a played game is a list of these.
+pub type Action = u16;
+
+/// Actions in ascending order, each once.
+pub type Actions = Vec<Action>;
+
+/// One of the two players, 0 or 1. Payoffs and value sums are seat 0's.
+pub type Seat = u8;
+
+/// Who acts next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// This seat decides.
+    Player(Seat),
+    /// A chance outcome is due.
+    Chance,
+    /// The game has ended.
+    Over,
+}
+
+/// A game for two seats with payoffs that sum to zero. A value of the type is an instance: it holds parsed rules, if
+/// the game has any.
+///
+/// What a seat cannot know may reach nothing that is computed for it: [`legal`](Game::legal),
+/// [`observe`](Game::observe), [`tree_key`](Game::tree_key) and the mover are functions of the seat's
+/// [`view`](Game::view) alone. The contract suite (feature `contract`) checks that for any game.
+pub trait Game: Send + Sync + 'static {
+    /// The true game. Cloned once a simulation: keep it small and free of allocations.
+    type State: Clone + Send + 'static;
+    /// All that one seat has seen: its own private part and the public facts. Never the state itself.
+    type View: Clone + Eq + std::fmt::Debug + Send + Serialize + DeserializeOwned;
+
+    /// Sizes, names, value scale and bound.
+    fn info(&self) -> &GameInfo;
+
+    /// A new game. `setup` is a random stream apart from play, so that two games with the same set-up stay the same
+    /// match-up whatever is played.
+    fn start(&self, setup: &mut Rng) -> Self::State;
+
+    /// Who acts next.
+    fn turn(&self, state: &Self::State) -> Turn;
+
+    /// Replaces `out` by the mover's legal actions, ascending. Called only when a player is to move.
+    fn legal(&self, state: &Self::State, out: &mut Actions);
+
+    /// Replaces `out` by all chance outcomes with their probabilities, ascending by outcome; they sum to 1. Called
+    /// only when chance is to move. For solvers, replays and tests; play uses [`sample`](Game::sample).
+    fn chance(&self, state: &Self::State, out: &mut Vec<(Action, f32)>);
+
+    /// Draws one chance outcome, distributed as [`chance`](Game::chance) lists them.
+    fn sample(&self, state: &Self::State, rng: &mut Rng) -> Action;
+
+    /// Applies a legal action or a possible chance outcome.
+    fn apply(&self, state: &mut Self::State, action: Action);
+
+    /// Applies a player's action and then chance until a player moves or the game is over. The hot path of the
+    /// search; a game may fuse the steps as long as the distribution stays the same.
+    fn advance(&self, state: &mut Self::State, action: Action, rng: &mut Rng) {
+        self.apply(state, action);
+        self.settle(state, rng);
+    }
+
+    /// Draws chance outcomes until a player moves or the game is over.
+    fn settle(&self, state: &mut Self::State, rng: &mut Rng) {
+        while self.turn(state) == Turn::Chance {
+            let outcome = self.sample(state, rng);
+            self.apply(state, outcome);
+        }
+    }
+
+    /// Seat 0's payoff of a finished game, in the game's own units.
+    fn payoff(&self, state: &Self::State) -> f32;
+
+    /// All that `seat` has seen.
+    fn view(&self, state: &Self::State, seat: Seat) -> Self::View;
+
+    /// A chained hash of what `seat` has seen, as coarse as the game wants: two situations with the same key share a
+    /// node in that seat's search tree. It never depends on what the seat has not seen.
+    fn tree_key(&self, state: &Self::State, seat: Seat) -> u64;
+
+    /// Writes `seat`'s information as `[observation.len()]` numbers, following [`GameInfo::observation`]. Overwrites
+    /// all of `out`.
+    fn observe(&self, state: &Self::State, seat: Seat, out: &mut [f32]);
+
+    /// Writes what is hidden from `seat` as `[hidden.len()]` numbers, following [`GameInfo::hidden`]: a label for
+    /// learned beliefs, recorded with each decision and never read by the search. Overwrites all of `out`.
+    fn hidden(&self, state: &Self::State, seat: Seat, out: &mut [f32]);
+
+    /// Draws a world: a state that looks to the view's seat exactly like the true one. Chance facts follow the rules'
+    /// own odds; facts from the opponent's choices are uniform over the consistent ones.
+    fn determinize(&self, view: &Self::View, rng: &mut Rng) -> Self::State;
+
+    /// Replays `world` from the start and shows each past decision of `seat` before it is applied, as the state at
+    /// that time and the action taken. Returns false if the game cannot: then it offers no reach weights.
+    fn past(
+        &self,
+        view: &Self::View,
+        world: &Self::State,
+        seat: Seat,
+        visit: &mut dyn FnMut(&Self::State, Action),
+    ) -> bool {
+        let _ = (view, world, seat, visit);
+        false
+    }
+
+    /// Names of the game's rule-based players, weakest first.
+    fn experts(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The move of a rule-based player, a function of the mover's view and of `rng`. `expert` is one of
+    /// [`experts`](Game::experts), `legal` the mover's legal actions.
+    fn expert_move(&self, expert: &str, view: &Self::View, legal: &[Action], rng: &mut Rng) -> Action {
+        let _ = view;
+        unreachable!("{expert} is not a player of {} ({} moves, {:?})", self.info().name, legal.len(), rng)
+    }
+
+    /// The position as text, for goldens, replays and people. Shows everything, hidden facts too.
+    fn describe(&self, state: &Self::State) -> String;
+}

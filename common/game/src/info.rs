@@ -1,0 +1,125 @@
+//! What a game says of itself: sizes, names and scales. Plain data, the same for every instance with the same rules.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Action;
+
+/// A named run of numbers in an observation or a hidden label.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Field {
+    /// Unique within its layout.
+    pub name: String,
+    /// How many numbers it takes.
+    pub len: usize,
+}
+
+/// Named fields, one after the other. A network's input is mapped by these names when rules change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layout {
+    fields: Vec<Field>,
+}
+
+impl Layout {
+    /// A layout of `(name, length)` fields.
+    ///
+    /// # Panics
+    /// If a name occurs twice.
+    pub fn new<N: Into<String>>(fields: impl IntoIterator<Item = (N, usize)>) -> Self {
+        let mut layout = Self::default();
+        for (name, len) in fields {
+            layout.push(name, len);
+        }
+        layout
+    }
+
+    /// Appends a field.
+    ///
+    /// # Panics
+    /// If the name is taken.
+    pub fn push(&mut self, name: impl Into<String>, len: usize) {
+        let name = name.into();
+        assert!(self.fields.iter().all(|f| f.name != name), "field {name} occurs twice in a layout");
+        self.fields.push(Field { name, len });
+    }
+
+    /// The fields in order.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// How many numbers the layout takes in all.
+    pub fn len(&self) -> usize {
+        self.fields.iter().map(|f| f.len).sum()
+    }
+
+    /// True if it takes no numbers.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where a field lies.
+    pub fn range(&self, name: &str) -> Option<std::ops::Range<usize>> {
+        let mut start = 0;
+        for f in &self.fields {
+            if f.name == name {
+                return Some(start..start + f.len);
+            }
+            start += f.len;
+        }
+        None
+    }
+}
+
+/// A symmetry of the game as two permutations. The image of an observation `x` is `y[i] = x[observation[i]]`; the
+/// image of action `a` is `actions[a]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symmetry {
+    /// `[observation_len]` source index of each number of the image.
+    pub observation: Vec<u32>,
+    /// `[num_actions]` image of each action.
+    pub actions: Vec<Action>,
+}
+
+/// What a game says of itself.
+#[derive(Clone, Debug)]
+pub struct GameInfo {
+    /// The name it is registered under.
+    pub name: String,
+    /// The full text of its rules, for games whose rules are data.
+    pub rules: Option<String>,
+    /// Fields of an observation.
+    pub observation: Layout,
+    /// Names of the players' actions; the index is the [`Action`].
+    pub actions: Vec<String>,
+    /// Fields of the hidden label; may be empty.
+    pub hidden: Layout,
+    /// No game takes more decisions of both seats together than this.
+    pub max_decisions: usize,
+    /// A typical payoff: values are payoffs divided by it. Not the largest possible payoff.
+    pub value_scale: f32,
+    /// No payoff is larger than this, in the game's own units.
+    pub value_bound: f32,
+    /// Both seats see everything.
+    pub perfect_information: bool,
+    /// The game has chance outcomes after its start.
+    pub has_chance: bool,
+    /// Symmetries besides the identity; only for games where each legal action has a legal image.
+    pub symmetries: Vec<Symmetry>,
+}
+
+impl GameInfo {
+    /// Length of an observation.
+    pub fn observation_len(&self) -> usize {
+        self.observation.len()
+    }
+
+    /// How many player actions the game names.
+    pub fn num_actions(&self) -> usize {
+        self.actions.len()
+    }
+
+    /// Perfect information and no chance: values can be compared by their ranks alone.
+    pub fn is_deterministic(&self) -> bool {
+        self.perfect_information && !self.has_chance
+    }
+}

@@ -1,0 +1,44 @@
+//! [`World`]: a drawn guess at the true game, the only thing a search can hold.
+
+use crate::{Action, Actions, Game, Rng, Seat, Turn};
+
+/// One full guess at the true game, consistent with what one seat has seen. Its state is private and can only be made
+/// by drawing it from a view: the compiler keeps the played state out of the search.
+pub struct World<G: Game>(G::State);
+
+impl<G: Game> World<G> {
+    /// Draws a world from a view.
+    pub fn draw(game: &G, view: &G::View, rng: &mut Rng) -> Self {
+        Self(game.determinize(view, rng))
+    }
+
+    /// Who acts next in it.
+    pub fn turn(&self, game: &G) -> Turn {
+        game.turn(&self.0)
+    }
+
+    /// The mover's legal actions in it.
+    pub fn legal(&self, game: &G, out: &mut Actions) {
+        game.legal(&self.0, out);
+    }
+
+    /// Plays an action and then chance until a player moves or the game is over.
+    pub fn advance(&mut self, game: &G, action: Action, rng: &mut Rng) {
+        game.advance(&mut self.0, action, rng);
+    }
+
+    /// Seat 0's payoff, once over.
+    pub fn payoff(&self, game: &G) -> f32 {
+        game.payoff(&self.0)
+    }
+
+    /// What `seat` would have seen in it, as a tree key.
+    pub fn tree_key(&self, game: &G, seat: Seat) -> u64 {
+        game.tree_key(&self.0, seat)
+    }
+
+    /// What `seat` would have seen in it, as an observation.
+    pub fn observe(&self, game: &G, seat: Seat, out: &mut [f32]) {
+        game.observe(&self.0, seat, out);
+    }
+}

@@ -1,0 +1,1 @@
+//! The policy and value network: shape, weights file and pure-Rust inference.

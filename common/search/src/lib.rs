@@ -1,0 +1,5 @@
+//! Determinized Monte Carlo tree search.
+
+mod evaluator;
+
+pub use evaluator::{EvalBatch, Evaluator};

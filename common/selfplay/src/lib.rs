@@ -1,0 +1,1 @@
+//! Game slots: searched decisions become rows, games become trajectories; matches between agents.

@@ -1,0 +1,1 @@
+//! The shell around a process: settings, logs, metrics, admin routes, shutdown.

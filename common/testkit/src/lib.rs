@@ -1,0 +1,1 @@
+//! Conformance suites and golden files, for tests only.

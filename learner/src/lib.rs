@@ -1,0 +1,1 @@
+//! Samples batches, trains the network, writes checkpoints, publishes weights.
