@@ -85,7 +85,11 @@ impl Trajectory {
             return differs("run", self.run.clone(), manifest.run.clone());
         }
         if self.rules_hash != manifest.rules_hash() {
-            return differs("rules hash", format!("{:016x}", self.rules_hash), format!("{:016x}", manifest.rules_hash()));
+            return differs(
+                "rules hash",
+                format!("{:016x}", self.rules_hash),
+                format!("{:016x}", manifest.rules_hash()),
+            );
         }
         let row_bytes = manifest.row_layout().row_bytes();
         if self.rows.len() != row_bytes * self.row_count as usize {
@@ -148,7 +152,9 @@ mod tests {
 
         let reason = |t: &Trajectory| t.check(&manifest).expect_err("refused").to_string();
         assert_eq!(reason(&Trajectory { run: "x".into(), ..good.clone() }), "run is x, not r");
-        assert!(reason(&Trajectory { rules_hash: 0, ..good.clone() }).starts_with("rules hash is 0000000000000000, not "));
+        assert!(
+            reason(&Trajectory { rules_hash: 0, ..good.clone() }).starts_with("rules hash is 0000000000000000, not ")
+        );
         assert!(reason(&Trajectory { row_count: 2, ..good.clone() }).contains("for 2 rows"));
         let other = Trajectory { wire: 99, ..good.clone() }.encode();
         let refused = Trajectory::decode(&other).expect_err("refused").to_string();

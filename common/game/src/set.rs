@@ -54,10 +54,7 @@ pub trait GameSet: 'static {
 
     /// The error for a name that is not in the set.
     fn unknown(name: &str) -> GameError {
-        GameError::UnknownGame {
-            name: name.to_owned(),
-            known: Self::names().into_iter().map(str::to_owned).collect(),
-        }
+        GameError::UnknownGame { name: name.to_owned(), known: Self::names().into_iter().map(str::to_owned).collect() }
     }
 }
 
