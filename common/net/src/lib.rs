@@ -1,1 +1,27 @@
 //! The policy and value network: shape, weights file and pure-Rust inference.
+//!
+//! Not here: training, files and sockets. Weights come and go as bytes.
+
+mod error;
+mod file;
+mod shape;
+mod weights;
+
+pub use error::NetError;
+pub use shape::{Init, Parameter, Shape};
+pub use weights::{Tensor, Weights};
+
+#[cfg(test)]
+mod tests {
+    //! What the tests of several modules need.
+
+    use fogfall_game::Layout;
+
+    use crate::Shape;
+
+    /// A shape with one field and numbered actions.
+    pub(crate) fn shape(observation: usize, actions: usize, width: usize, blocks: usize) -> Shape {
+        let observation = Layout::new([("all", observation)]);
+        Shape { observation, actions: (0..actions).map(|a| format!("a{a}")).collect(), width, blocks }
+    }
+}
