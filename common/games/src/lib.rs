@@ -1,1 +1,11 @@
-//! The games that ship with Fogfall.
+//! The games that ship with Fogfall, and [`Shipped`], the set of them.
+//!
+//! Standard games have the names, action numbers, turn order and chance outcomes of OpenSpiel.
+
+mod kuhn_poker;
+mod shipped;
+mod tic_tac_toe;
+
+pub use kuhn_poker::{BET, Deal, Hand, KuhnPoker, PASS};
+pub use shipped::Shipped;
+pub use tic_tac_toe::{Board, TicTacToe};
