@@ -1,5 +1,23 @@
-//! Determinized Monte Carlo tree search.
+//! Determinized Monte Carlo tree search: the moves of one slot, searched in worlds drawn from what the mover has seen,
+//! one question to the network at a time.
+//!
+//! It is not a player: it knows no clock, no thread, no file. Randomness comes in as a seed.
+//!
+//! **Invariant:** nothing here takes a game's state. A search gets a view and draws worlds from it.
 
+mod search;
+mod settings;
+
+mod decision;
 mod evaluator;
+mod evaluators;
+mod noise;
+mod rollout;
+mod select;
+mod tree;
 
+pub use decision::Decision;
 pub use evaluator::{EvalBatch, Evaluator};
+pub use evaluators::{CacheCounts, Cached, Hash, Rollout, Uniform};
+pub use search::{Gathered, Search};
+pub use settings::{Budget, Choice, Keys, Label, RootNoise, SearchSettings, Seats, TreeLife};

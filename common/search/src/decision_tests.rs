@@ -1,0 +1,1 @@
+//! Tests of labels and choice rules.

@@ -1,0 +1,378 @@
+//! [`Search`]: the simulations of one slot's moves. It asks its questions in a batch shared with other searches and
+//! goes on when the answers are there, so that a descent can be suspended at any node.
+//!
+//! It is given a view and holds worlds drawn from it; it never sees the played state.
+
+use std::sync::Arc;
+
+use fogfall_game::{Action, Actions, Game, Rng, Seat, Turn, World, stream};
+
+use crate::decision::{Decision, decide};
+use crate::evaluator::EvalBatch;
+use crate::noise::noised_prior;
+use crate::select::{covers, select};
+use crate::settings::{Budget, Choice, Keys, RootNoise, SearchSettings, TreeLife};
+use crate::tree::{EdgeId, Node, NodeId, Tree, sign, to_fixed};
+
+/// Counter of the stream that draws a search's root noise; simulations count from 0.
+const NOISE_STREAM: u64 = u64::MAX;
+/// Counter of the stream that draws the world in which the root's facts are read.
+const ROOT_STREAM: u64 = u64::MAX - 1;
+
+/// What came of a call to [`Search::gather`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gathered {
+    /// A row was added to the batch; [`Search::apply`] must bring its answer.
+    Asked,
+    /// Simulations ran and asked nothing; call again.
+    Busy,
+    /// The budget is spent: [`Search::decide`].
+    Done,
+}
+
+/// A suspended descent.
+struct Pending {
+    node: NodeId,
+    mover: Seat,
+    /// The root is asked again on its true view; that is no simulation unless the root is new.
+    refresh: bool,
+}
+
+/// The search of one slot: one seat's, or both seats' where they share a tree.
+pub struct Search<G: Game> {
+    game: Arc<G>,
+    settings: SearchSettings,
+    tree: Tree,
+    /// Takes the subtree that is kept when the root moves on.
+    spare: Tree,
+    view: Option<G::View>,
+    owner: Seat,
+    seed: u64,
+    budget: Budget,
+    noise: Option<RootNoise>,
+    root: NodeId,
+    root_ready: bool,
+    root_legal: Actions,
+    /// The root's priors, noise included, parallel to its edges.
+    root_prior: Vec<f32>,
+    /// Visits of the root's edges when this search began, parallel to its edges.
+    inherited: Vec<u32>,
+    legal: Actions,
+    path: Vec<(NodeId, EdgeId)>,
+    pending: Option<Pending>,
+    simulations: u32,
+    evaluations: u32,
+    new_nodes: u32,
+    depth: u64,
+}
+
+impl<G: Game> Search<G> {
+    /// A search with an empty tree.
+    pub fn new(game: Arc<G>, settings: SearchSettings) -> Self {
+        Self {
+            game,
+            settings,
+            tree: Tree::default(),
+            spare: Tree::default(),
+            view: None,
+            owner: 0,
+            seed: 0,
+            budget: Budget::Simulations(1),
+            noise: None,
+            root: NodeId::NONE,
+            root_ready: false,
+            root_legal: Actions::new(),
+            root_prior: Vec::new(),
+            inherited: Vec::new(),
+            legal: Actions::new(),
+            path: Vec::new(),
+            pending: None,
+            simulations: 0,
+            evaluations: 0,
+            new_nodes: 0,
+            depth: 0,
+        }
+    }
+
+    /// The settings it was made with.
+    pub fn settings(&self) -> &SearchSettings {
+        &self.settings
+    }
+
+    /// Forgets the tree: a new game, or new weights.
+    pub fn reset(&mut self) {
+        self.tree.clear();
+        self.root = NodeId::NONE;
+        self.pending = None;
+    }
+
+    /// Follows an action that was really played, where the tree is keyed by actions and outlives a move. Trees keyed
+    /// by what the owner saw find their root by themselves.
+    pub fn played(&mut self, action: Action) {
+        if self.settings.keys == Keys::Actions && self.settings.life == TreeLife::Game && self.root != NodeId::NONE {
+            self.root = self.tree.find_child(self.root, action);
+        }
+    }
+
+    /// Begins the search of a move from what the mover has seen. All randomness follows from `seed`.
+    ///
+    /// # Panics
+    /// If nobody is to move in the view.
+    pub fn begin(&mut self, view: G::View, budget: Budget, noise: Option<RootNoise>, seed: u64) {
+        let world = World::draw(&*self.game, &view, &mut stream(seed, &[ROOT_STREAM]));
+        let Turn::Player(owner) = world.turn(&self.game) else { panic!("a search begins where a player is to move") };
+        world.legal(&self.game, &mut self.root_legal);
+        self.owner = owner;
+        let key = self.key(&world);
+        self.place_root(key);
+        self.view = Some(view);
+        self.budget = budget;
+        self.noise = noise;
+        self.seed = seed;
+        self.root_ready = false;
+        self.pending = None;
+        (self.simulations, self.evaluations, self.new_nodes, self.depth) = (0, 0, 0, 0);
+    }
+
+    fn key(&self, world: &World<G>) -> u64 {
+        match self.settings.keys {
+            Keys::Actions => 0,
+            Keys::Owner => world.tree_key(&self.game, self.owner),
+        }
+    }
+
+    /// Keeps what the tree holds of this situation, or starts a new tree.
+    fn place_root(&mut self, key: u64) {
+        let kept = match (self.settings.life, self.settings.keys) {
+            (TreeLife::Move, _) => NodeId::NONE,
+            (TreeLife::Game, Keys::Owner) => self.tree.find(key, self.owner),
+            (TreeLife::Game, Keys::Actions) => {
+                let mover = (self.root != NodeId::NONE).then(|| self.tree.node(self.root).mover);
+                if mover == Some(self.owner) { self.root } else { NodeId::NONE }
+            }
+        };
+        if kept == NodeId::NONE {
+            self.tree.clear();
+            self.root = self.tree.add_root(key, self.owner);
+        } else {
+            self.root = self.tree.copy_subtree(kept, &mut self.spare);
+            std::mem::swap(&mut self.tree, &mut self.spare);
+        }
+    }
+
+    /// Runs simulations until one needs the network, the budget is spent, or other searches should get their turn.
+    /// `lane` names this search in the batch.
+    ///
+    /// # Panics
+    /// If an answer is outstanding, or [`begin`](Self::begin) was never called.
+    pub fn gather(&mut self, lane: u32, batch: &mut EvalBatch) -> Gathered {
+        assert!(self.pending.is_none(), "the last question is not answered yet");
+        if !self.root_ready {
+            self.ask_root(lane, batch);
+            return Gathered::Asked;
+        }
+        for _ in 0..self.settings.free_simulations.max(1) {
+            if self.is_done() {
+                return Gathered::Done;
+            }
+            if self.simulate(lane, batch) {
+                return Gathered::Asked;
+            }
+        }
+        Gathered::Busy
+    }
+
+    fn is_done(&self) -> bool {
+        match self.budget {
+            Budget::Simulations(n) => self.simulations >= n.max(1),
+            Budget::NewNodes { nodes, max_simulations } => {
+                self.new_nodes >= nodes.max(1) || self.simulations >= max_simulations.max(1)
+            }
+        }
+    }
+
+    fn draw_world(&self, rng: &mut Rng) -> World<G> {
+        World::draw(&self.game, self.view.as_ref().expect("the search has begun"), rng)
+    }
+
+    /// The root is always evaluated on the true view: a node that was reached in some world may have been evaluated on
+    /// another observation.
+    fn ask_root(&mut self, lane: u32, batch: &mut EvalBatch) {
+        let mut rng = stream(self.seed, &[ROOT_STREAM]);
+        let world = self.draw_world(&mut rng);
+        self.path.clear();
+        self.legal.clone_from(&self.root_legal);
+        self.ask(world, self.root, self.owner, true, rng, lane, batch);
+    }
+
+    /// One walk from the root; true if it waits for the network.
+    fn simulate(&mut self, lane: u32, batch: &mut EvalBatch) -> bool {
+        let game = Arc::clone(&self.game);
+        let mut rng = stream(self.seed, &[u64::from(self.simulations)]);
+        let mut world = self.draw_world(&mut rng);
+        let mut node = self.root;
+        self.path.clear();
+        loop {
+            let mover = match world.turn(&game) {
+                Turn::Player(mover) => mover,
+                Turn::Over => {
+                    self.back_up(node, world.payoff(&game) / game.info().value_scale);
+                    return false;
+                }
+                Turn::Chance => unreachable!("advance ends at a player or at the end"),
+            };
+            if node == self.root {
+                self.legal.clone_from(&self.root_legal);
+            } else {
+                world.legal(&game, &mut self.legal);
+                if !self.tree.node(node).evaluated || !covers(self.tree.edges(node), &self.legal) {
+                    self.ask(world, node, mover, false, rng, lane, batch);
+                    return true;
+                }
+            }
+            let action = self.step(node);
+            world.advance(&game, action, &mut rng);
+            node = self.descend(&world, &game);
+        }
+    }
+
+    /// Selects an action at `node` among `self.legal` and puts its edge on the path.
+    fn step(&mut self, node: NodeId) -> Action {
+        let is_root = node == self.root;
+        let fpu = if is_root { self.settings.root_fpu_reduction } else { self.settings.fpu_reduction };
+        let prior = is_root.then_some(self.root_prior.as_slice());
+        let (at, edges) = self.tree.node_and_edges(node);
+        let index = select(at, edges, &self.legal, prior, self.settings.c_puct, fpu);
+        let action = edges[index].action;
+        self.path.push((node, self.tree.edge_id(node, index)));
+        action
+    }
+
+    /// The node below the last edge of the path, in the situation that `world` has come to.
+    fn descend(&mut self, world: &World<G>, game: &G) -> NodeId {
+        let mover = match world.turn(game) {
+            Turn::Player(mover) => mover,
+            _ => Node::OVER,
+        };
+        let key = self.key(world);
+        let edge = self.path.last().expect("a step was taken").1;
+        let (node, new) = self.tree.child(edge, key, mover);
+        self.new_nodes += u32::from(new);
+        node
+    }
+
+    /// Adds the question at `node` to the batch and suspends the simulation; `self.legal` are the legal actions.
+    #[expect(clippy::too_many_arguments, reason = "the state of one descent")]
+    fn ask(
+        &mut self,
+        mut world: World<G>,
+        node: NodeId,
+        mover: Seat,
+        refresh: bool,
+        mut rng: Rng,
+        lane: u32,
+        batch: &mut EvalBatch,
+    ) {
+        world.observe(&self.game, mover, batch.push(lane, &self.legal));
+        self.evaluations += 1;
+        self.pending = Some(Pending { node, mover, refresh });
+        if batch.want_rollouts {
+            batch.rollout.push(sign(mover) * crate::rollout::play_out(&*self.game, &mut world, &mut rng));
+        }
+    }
+
+    /// Brings the answer to the last question: `[legal]` probabilities in the order asked, and the mover's value.
+    ///
+    /// # Panics
+    /// If nothing was asked.
+    pub fn apply(&mut self, prior: &[f32], value: f32) {
+        let Pending { node, mover, refresh } = self.pending.take().expect("a question was asked");
+        let info = self.game.info();
+        let bound = info.value_bound / info.value_scale;
+        let value = if value.is_nan() { 0.0 } else { value.clamp(-bound, bound) };
+        self.tree.add_edges(node, &self.legal, prior);
+        let at = self.tree.node_mut(node);
+        let first = !at.evaluated;
+        at.evaluated = true;
+        if first || refresh {
+            at.network_value = value;
+        }
+        if !refresh || first {
+            self.back_up(node, sign(mover) * value);
+        }
+        if refresh {
+            self.prepare_root(prior);
+        }
+    }
+
+    /// Takes the root's priors from its true view, draws the noise, and notes what was inherited.
+    fn prepare_root(&mut self, prior: &[f32]) {
+        let edges = self.tree.edges_mut(self.root);
+        let mut answers = self.root_legal.iter().zip(prior);
+        let mut answer = answers.next();
+        for edge in edges.iter_mut() {
+            edge.prior = 0.0;
+            if answer.is_some_and(|(&action, _)| action == edge.action) {
+                edge.prior = answer.map_or(0.0, |(_, &p)| p);
+                answer = answers.next();
+            }
+        }
+        self.inherited.clear();
+        self.inherited.extend(edges.iter().map(|e| e.n));
+        let rng = &mut stream(self.seed, &[NOISE_STREAM]);
+        noised_prior(edges, &self.root_legal, self.noise, rng, &mut self.root_prior);
+        self.root_ready = true;
+    }
+
+    /// Ends a simulation at `leaf` with seat 0's value: adds it to the leaf and to all on the path.
+    fn back_up(&mut self, leaf: NodeId, value: f32) {
+        let sum = to_fixed(value);
+        let node = self.tree.node_mut(leaf);
+        (node.n, node.sum) = (node.n + 1, node.sum + sum);
+        for &(node, edge) in &self.path {
+            let edge = self.tree.edge_mut(edge);
+            (edge.n, edge.sum) = (edge.n + 1, edge.sum + sum);
+            edge.squares += value * value;
+            let node = self.tree.node_mut(node);
+            (node.n, node.sum) = (node.n + 1, node.sum + sum);
+        }
+        self.simulations += 1;
+        self.depth += self.path.len() as u64;
+    }
+
+    /// Chooses the move and writes what was searched. The search may go on with the next move afterwards.
+    ///
+    /// # Panics
+    /// If the root was not evaluated yet.
+    pub fn decide(&self, choice: Choice, rng: &mut Rng, out: &mut Decision) {
+        assert!(self.root_ready, "the root is evaluated before a move is chosen");
+        let budget = match self.budget {
+            Budget::Simulations(n) => n,
+            Budget::NewNodes { nodes, .. } => nodes,
+        };
+        out.mover = self.owner;
+        out.simulations = self.simulations;
+        out.evaluations = self.evaluations;
+        out.new_nodes = self.new_nodes;
+        out.tree_nodes = self.tree.len() as u32;
+        out.depth = self.depth as f32 / self.simulations.max(1) as f32;
+        let root = self.tree.node(self.root);
+        let root = crate::decision::Root {
+            node: root,
+            edges: self.tree.edges(self.root),
+            inherited: &self.inherited,
+            budget,
+            legal: &self.root_legal,
+            rescale: self.game.info().is_deterministic(),
+        };
+        decide(&root, &self.settings.label, choice, rng, out);
+    }
+
+    /// Checks the tree's invariants; for tests.
+    ///
+    /// # Errors
+    /// What is broken and where.
+    pub fn check(&self) -> Result<(), String> {
+        if self.root == NodeId::NONE || self.pending.is_some() { Ok(()) } else { self.tree.check(self.root) }
+    }
+}

@@ -1,0 +1,146 @@
+//! What a search is asked to do. Plain data; the command-line names of these settings live elsewhere.
+
+use fogfall_game::GameInfo;
+use serde::{Deserialize, Serialize};
+
+/// When a search of one move ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Budget {
+    /// After this many simulations; fewer than one counts as one.
+    Simulations(u32),
+    /// After this many nodes were added, or after `max_simulations` in a subtree that has nothing new to add.
+    NewNodes {
+        /// Nodes to add.
+        nodes: u32,
+        /// The cap on simulations.
+        max_simulations: u32,
+    },
+}
+
+/// What tells two children below one edge apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Keys {
+    /// Nothing: one child an action (open loop).
+    Actions,
+    /// What the tree's owner newly saw, by the game's key.
+    Owner,
+}
+
+/// Who shares a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Seats {
+    /// Both seats search in one tree.
+    Shared,
+    /// Each seat has a tree of its own.
+    PerSeat,
+}
+
+/// How long a tree lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TreeLife {
+    /// A new tree every move.
+    Move,
+    /// The subtree of what was really played is kept; a new tree every game.
+    Game,
+}
+
+/// How the policy label is made.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Label {
+    /// Shares of visits.
+    Visits,
+    /// The regularised policy `softmax(logit + (offset + max N) * scale * q)` over completed values (Danihelka et al.
+    /// 2022, appendix D). Values are rescaled by their minimum and maximum in games of perfect information without
+    /// chance; elsewhere `(q + 1) / 2` with `q` in units of the game's scale, so that noise is not blown up.
+    CompletedQ {
+        /// `c_scale` of the paper; raising it sharpens the label.
+        scale: f32,
+        /// `c_visit` of the paper.
+        offset: f32,
+    },
+}
+
+/// How the move is chosen from the searched root.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Choice {
+    /// The most visited action; ties go to the larger prior.
+    Visits,
+    /// An action with probability proportional to `visits^(1 / temperature)`.
+    Sample {
+        /// Above 0; 1 plays the visit shares.
+        temperature: f32,
+    },
+    /// The largest lower confidence bound of the value, among actions with enough visits.
+    Confidence {
+        /// Standard errors below the mean.
+        deviations: f32,
+        /// Actions with a smaller share of the most visited action's visits are left out.
+        visit_floor: f32,
+    },
+}
+
+/// Root noise: Dirichlet with concentration `concentration / legal actions`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RootNoise {
+    /// Sum of the Dirichlet parameters; 10 is usual.
+    pub concentration: f32,
+    /// Share of the noise in the root's prior; 0.25 is usual.
+    pub fraction: f32,
+}
+
+/// What a search does, apart from its budget.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SearchSettings {
+    /// Exploration constant `c` of PUCT, in units of the game's value scale; raising it follows the prior longer.
+    pub c_puct: f32,
+    /// First-play urgency: an unvisited action is taken to be worth the node's mean less this.
+    pub fpu_reduction: f32,
+    /// The same at the root.
+    pub root_fpu_reduction: f32,
+    /// What tells children apart.
+    pub keys: Keys,
+    /// Who shares a tree.
+    pub seats: Seats,
+    /// How long a tree lives.
+    pub life: TreeLife,
+    /// How the policy label is made.
+    pub label: Label,
+    /// Simulations that end without a question to the network run at most this often in a row before other searches
+    /// get their turn.
+    pub free_simulations: u32,
+}
+
+impl SearchSettings {
+    /// The settings that suit a game: shared trees keyed by actions for perfect information, else one tree a seat with
+    /// the game's keys.
+    pub fn for_game(info: &GameInfo) -> Self {
+        let (keys, seats) =
+            if info.perfect_information { (Keys::Actions, Seats::Shared) } else { (Keys::Owner, Seats::PerSeat) };
+        Self {
+            c_puct: 1.25,
+            fpu_reduction: 0.2,
+            root_fpu_reduction: 0.0,
+            keys,
+            seats,
+            life: TreeLife::Move,
+            label: Label::CompletedQ { scale: 0.1, offset: 50.0 },
+            free_simulations: 16,
+        }
+    }
+
+    /// Why these settings let hidden facts reach labels, if they do: a tree that outlives a move needs one tree a seat
+    /// and the game's keys, unless the game has perfect information.
+    pub fn leak_warning(&self, info: &GameInfo) -> Option<String> {
+        if info.perfect_information || self.life == TreeLife::Move {
+            return None;
+        }
+        let mut faults = Vec::new();
+        if self.seats == Seats::Shared {
+            faults.push("a tree shared by both seats holds worlds that only the other seat knows");
+        }
+        if self.keys == Keys::Actions {
+            faults.push("a tree keyed by actions alone follows the opponent's hidden actions");
+        }
+        (!faults.is_empty()).then(|| format!("hidden facts reach the labels of {}: {}", info.name, faults.join("; ")))
+    }
+}
