@@ -1,1 +1,13 @@
-//! The replay log, the learner's window and the samples-per-insert limiter.
+//! The replay log, the learner's window over it, and the samples-per-insert limiter.
+//!
+//! The log is the durable, shared store of rows behind [`ReplayLog`]; here in files. The window is the learner's own
+//! copy of the log's tail in memory, from which batches are drawn. Rows are opaque bytes of one fixed size.
+//!
+//! **Invariant:** the sampling path ([`Window`], [`SampleToInsert`]) is synchronous and never touches the log.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod limiter;
+mod window;
+
+pub use limiter::{LimiterCounts, LimiterError, LimiterSettings, SampleToInsert};
+pub use window::{Window, WindowError};
