@@ -1,1 +1,18 @@
-//! Game slots: searched decisions become rows, games become trajectories; matches between agents.
+//! Games in progress: a slot's searched decisions become rows, finished games become trajectories; and matches between
+//! two agents, played in the same way.
+//!
+//! A [`Worker`] plays many slots on one thread, one question a slot and batch. It knows no thread, no clock, no
+//! transport: whoever drives it does.
+//!
+//! **Invariant:** the played state stays in the table; a search gets the mover's view and a seed that does not depend
+//! on anything hidden.
+
+mod r#match;
+mod settings;
+mod slot;
+mod table;
+mod worker;
+
+pub use r#match::{Agent, MatchGame, MatchSettings, PairResult, Searcher, play_match};
+pub use settings::PlaySettings;
+pub use worker::{Origin, Worker, WorkerCounts};

@@ -1,0 +1,203 @@
+//! A worker: many slots on one thread, whose searches share batches.
+
+use std::sync::Arc;
+
+use fogfall_game::{Game, mix};
+use fogfall_proto::{PartId, Trajectory, Version};
+use fogfall_search::{Cached, EvalBatch, Evaluator, Gathered};
+
+use crate::settings::PlaySettings;
+use crate::slot::{Finished, Slot};
+
+/// Where a worker's trajectories come from.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// The run.
+    pub run: String,
+    /// [`fogfall_proto::Manifest::rules_hash`].
+    pub rules_hash: u64,
+    /// [`fogfall_proto::Manifest::settings_hash`].
+    pub settings_hash: u64,
+    /// This worker's life: no other worker ever has the same.
+    pub publisher: u64,
+    /// Root seed of the worker's games.
+    pub seed: u64,
+}
+
+/// What a worker did since it began. Each only grows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkerCounts {
+    /// Games finished, truncated ones included.
+    pub games: u64,
+    /// Games cut at the technical length limit.
+    pub truncated: u64,
+    /// Moves played.
+    pub decisions: u64,
+    /// Rows written; a game's rows count when it ends.
+    pub rows: u64,
+    /// Simulations.
+    pub simulations: u64,
+    /// Questions asked.
+    pub evaluations: u64,
+    /// Questions answered from the cache.
+    pub cache_hits: u64,
+    /// Batches evaluated.
+    pub batches: u64,
+    /// Nodes added to trees.
+    pub nodes: u64,
+}
+
+/// One weights version in use.
+struct Brain<E> {
+    version: Version,
+    evaluator: Cached<E>,
+    batch: EvalBatch,
+    /// Hits of the cache already counted.
+    hits: u64,
+}
+
+/// Many slots on one thread. All games of a worker follow from its origin's seed, its settings and the weights it is
+/// given.
+pub struct Worker<G: Game, E: Evaluator> {
+    game: Arc<G>,
+    settings: PlaySettings,
+    origin: Origin,
+    slots: Vec<Slot<G>>,
+    /// Ascending by version; the last one starts games, older ones finish theirs.
+    brains: Vec<Brain<E>>,
+    games_started: u64,
+    parts: u64,
+    counts: WorkerCounts,
+}
+
+impl<G: Game, E: Evaluator> Worker<G, E> {
+    /// A worker of `slots` games, all started with `evaluator`.
+    ///
+    /// # Panics
+    /// If there are no slots.
+    pub fn new(
+        game: Arc<G>,
+        settings: PlaySettings,
+        origin: Origin,
+        slots: usize,
+        version: Version,
+        evaluator: Cached<E>,
+    ) -> Self {
+        assert!(slots > 0, "a worker has at least one slot");
+        let mut worker = Self {
+            game,
+            settings,
+            origin,
+            slots: Vec::with_capacity(slots),
+            brains: Vec::new(),
+            games_started: 0,
+            parts: 0,
+            counts: WorkerCounts::default(),
+        };
+        worker.renew(version, evaluator);
+        for _ in 0..slots {
+            let seed = worker.next_seed();
+            worker.slots.push(Slot::new(Arc::clone(&worker.game), &worker.settings, seed, version));
+        }
+        worker
+    }
+
+    fn next_seed(&mut self) -> u64 {
+        self.games_started += 1;
+        mix(self.origin.seed, self.games_started)
+    }
+
+    /// Gives the worker new weights. Games in progress finish with the weights they began with. Weights that are not
+    /// newer are ignored.
+    pub fn renew(&mut self, version: Version, evaluator: Cached<E>) {
+        if self.brains.last().is_some_and(|b| b.version >= version) {
+            return;
+        }
+        let mut batch = EvalBatch::new(self.game.info().observation_len());
+        batch.want_rollouts = evaluator.wants_rollouts();
+        self.brains.push(Brain { version, evaluator, batch, hits: 0 });
+    }
+
+    /// The newest weights version it has.
+    pub fn version(&self) -> Version {
+        self.brains.last().map_or(Version::default(), |b| b.version)
+    }
+
+    /// What it did so far.
+    pub fn counts(&self) -> WorkerCounts {
+        self.counts
+    }
+
+    /// Asks one question a slot, evaluates the batch and brings the answers. Games that ended are appended to `out`.
+    pub fn round(&mut self, out: &mut Vec<Trajectory>) {
+        for lane in 0..self.slots.len() {
+            self.gather(lane, out);
+        }
+        for brain in &mut self.brains {
+            if brain.batch.is_empty() {
+                continue;
+            }
+            brain.evaluator.evaluate(&mut brain.batch);
+            for row in 0..brain.batch.len() {
+                let (prior, value) = brain.batch.answer(row);
+                self.slots[brain.batch.lane[row] as usize].apply(prior, value);
+            }
+            self.counts.batches += 1;
+            let hits = brain.evaluator.counts().hits;
+            self.counts.cache_hits += hits - brain.hits;
+            brain.hits = hits;
+            brain.batch.clear();
+        }
+        let newest = self.version();
+        let slots = &self.slots;
+        self.brains.retain(|b| b.version == newest || slots.iter().any(|s| s.version == b.version));
+    }
+
+    /// Moves one slot on until it has asked a question.
+    fn gather(&mut self, lane: usize, out: &mut Vec<Trajectory>) {
+        loop {
+            let slot = &mut self.slots[lane];
+            let version = slot.version;
+            let brain =
+                self.brains.iter_mut().find(|b| b.version == version).expect("a brain lives while it is played");
+            match slot.gather(lane as u32, &mut brain.batch) {
+                Gathered::Asked | Gathered::Busy => return,
+                Gathered::Done => {
+                    let (decision, finished) = slot.finish_move(&self.settings);
+                    self.counts.decisions += 1;
+                    self.counts.simulations += u64::from(decision.simulations);
+                    self.counts.evaluations += u64::from(decision.evaluations);
+                    self.counts.nodes += u64::from(decision.new_nodes);
+                    if let Some(finished) = finished {
+                        out.push(self.trajectory(lane, finished));
+                        let (seed, version) = (self.next_seed(), self.version());
+                        self.slots[lane].start(&self.settings, seed, version);
+                    }
+                }
+            }
+        }
+    }
+
+    fn trajectory(&mut self, lane: usize, finished: Finished) -> Trajectory {
+        let sequence = self.parts;
+        self.parts += 1;
+        let truncated = finished.result == fogfall_proto::GameResult::Truncated;
+        self.counts.games += 1;
+        self.counts.truncated += u64::from(truncated);
+        self.counts.rows += u64::from(finished.decisions);
+        Trajectory {
+            wire: Trajectory::current_wire(),
+            run: self.origin.run.clone(),
+            rules_hash: self.origin.rules_hash,
+            settings_hash: self.origin.settings_hash,
+            part: PartId { publisher: self.origin.publisher, sequence },
+            slot: lane as u32,
+            seed: finished.seed,
+            result: finished.result,
+            decisions: finished.decisions,
+            evaluations: finished.evaluations,
+            row_count: finished.decisions,
+            rows: finished.rows,
+        }
+    }
+}
