@@ -1,1 +1,10 @@
-//! The stages joined: self-play threads, bus, replay log, window, and weights back.
+//! The stages joined: self-play threads, bus, replay log, window, and weights back. Every stage has one owner, every
+//! queue is bounded, every wait has a deadline and is counted.
+
+mod intake;
+mod self_play;
+mod weights;
+
+pub use intake::{Intake, IntakeState, IntakeStatus, Waiting};
+pub use self_play::{SelfPlay, SelfPlaySettings, SelfPlayStats};
+pub use weights::{VersionedNet, WeightsCell};

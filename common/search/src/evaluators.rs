@@ -90,9 +90,10 @@ pub struct Cached<E> {
 }
 
 impl<E: Evaluator> Cached<E> {
-    /// A cache of about `entries` answers with at most `max_legal` priors each, in front of `inner`.
+    /// A cache of about `entries` answers with at most `max_legal` priors each, in front of `inner`; 0 entries for no
+    /// cache.
     pub fn new(inner: E, entries: usize, max_legal: usize) -> Self {
-        let entries = entries.max(1).next_power_of_two();
+        let entries = if entries == 0 { 0 } else { entries.next_power_of_two() };
         Self {
             inner,
             weights: 0,
@@ -135,6 +136,10 @@ impl<E: Evaluator> Cached<E> {
 
 impl<E: Evaluator> Evaluator for Cached<E> {
     fn evaluate(&mut self, batch: &mut EvalBatch) {
+        self.counts.asked += batch.len() as u64;
+        if self.keys.is_empty() {
+            return self.inner.evaluate(batch);
+        }
         batch.prior.resize(batch.legal.len(), 0.0);
         batch.value.resize(batch.len(), 0.0);
         self.misses.clear();
@@ -153,7 +158,6 @@ impl<E: Evaluator> Evaluator for Cached<E> {
                 self.misses.push(row as u32, &batch.legal[span]).copy_from_slice(batch.observation(row));
             }
         }
-        self.counts.asked += batch.len() as u64;
         self.counts.hits += (batch.len() - self.missed.len()) as u64;
         if self.missed.is_empty() {
             return;

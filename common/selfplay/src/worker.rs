@@ -47,6 +47,20 @@ pub struct WorkerCounts {
     pub nodes: u64,
 }
 
+impl std::ops::AddAssign for WorkerCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.games += other.games;
+        self.truncated += other.truncated;
+        self.decisions += other.decisions;
+        self.rows += other.rows;
+        self.simulations += other.simulations;
+        self.evaluations += other.evaluations;
+        self.cache_hits += other.cache_hits;
+        self.batches += other.batches;
+        self.nodes += other.nodes;
+    }
+}
+
 /// One weights version in use.
 struct Brain<E> {
     version: Version,

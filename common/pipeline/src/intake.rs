@@ -1,0 +1,141 @@
+//! Where stored rows meet the train thread: the window and the limiter behind one lock. Both sides wait here, with a
+//! deadline, and the waiting is counted.
+
+use std::{
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use fogfall_replay::{LimiterCounts, SampleToInsert, Window, WindowError};
+
+/// What one side waits for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Waiting {
+    /// Time waited in all, finished waits only.
+    pub total: Duration,
+    /// When the present wait began.
+    pub since: Option<Instant>,
+}
+
+impl Waiting {
+    /// Time waited, the present wait included.
+    pub fn elapsed(&self) -> Duration {
+        self.total + self.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+}
+
+/// The window, the limiter, and who waits.
+pub struct IntakeState {
+    /// The rows that may be sampled.
+    pub window: Window,
+    /// What is allowed.
+    pub limiter: SampleToInsert,
+    /// The train thread, for rows.
+    pub sampling: Waiting,
+    /// The ingest stage, for training to catch up.
+    pub inserting: Waiting,
+}
+
+/// What an observer sees.
+#[derive(Clone, Copy, Debug)]
+pub struct IntakeStatus {
+    /// Rows in the window.
+    pub rows: usize,
+    /// Rows it can hold.
+    pub capacity: usize,
+    /// Rows it must hold before training begins.
+    pub needed: u64,
+    /// The limiter's counters.
+    pub counts: LimiterCounts,
+    /// Train thread.
+    pub sampling: Waiting,
+    /// Ingest stage.
+    pub inserting: Waiting,
+}
+
+/// The window and the limiter behind one lock.
+pub struct Intake {
+    state: Mutex<IntakeState>,
+    changed: Condvar,
+}
+
+impl Intake {
+    /// An intake that nobody waits at.
+    pub fn new(window: Window, limiter: SampleToInsert) -> Self {
+        let (sampling, inserting) = (Waiting::default(), Waiting::default());
+        Self { state: Mutex::new(IntakeState { window, limiter, sampling, inserting }), changed: Condvar::new() }
+    }
+
+    /// The state, locked.
+    pub fn lock(&self) -> MutexGuard<'_, IntakeState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes rows that follow in the log, allowed or not: what is stored is never turned away.
+    ///
+    /// # Errors
+    /// [`WindowError::PartialRow`].
+    pub fn insert(&self, rows: &[u8]) -> Result<(), WindowError> {
+        let mut state = self.lock();
+        let before = state.window.inserted_total();
+        let evicted = state.window.follow(rows)?;
+        let inserted = state.window.inserted_total() - before;
+        state.limiter.insert(inserted);
+        state.limiter.delete(evicted);
+        drop(state);
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// Waits at most `patience` until `rows` more may be inserted; true if they may.
+    pub fn wait_to_insert(&self, rows: u64, patience: Duration) -> bool {
+        self.wait(patience, |s| s.limiter.can_insert(rows), |s| &mut s.inserting)
+    }
+
+    /// Waits at most `patience` until `rows` may be sampled; true if they may.
+    pub fn wait_to_sample(&self, rows: u64, patience: Duration) -> bool {
+        self.wait(patience, |s| s.limiter.can_sample(rows), |s| &mut s.sampling)
+    }
+
+    fn wait(
+        &self,
+        patience: Duration,
+        allowed: impl Fn(&IntakeState) -> bool,
+        side: impl Fn(&mut IntakeState) -> &mut Waiting,
+    ) -> bool {
+        let mut state = self.lock();
+        let now = Instant::now();
+        if !allowed(&state) {
+            side(&mut state).since.get_or_insert(now);
+            let left = self.changed.wait_timeout_while(state, patience, |s| !allowed(s));
+            state = left.unwrap_or_else(PoisonError::into_inner).0;
+            if !allowed(&state) {
+                return false;
+            }
+        }
+        let waiting = side(&mut state);
+        if let Some(since) = waiting.since.take() {
+            waiting.total += since.elapsed();
+        }
+        true
+    }
+
+    /// Counts rows sampled, and wakes who waits to insert.
+    pub fn sampled(&self, rows: u64) {
+        self.lock().limiter.sample(rows);
+        self.changed.notify_all();
+    }
+
+    /// What an observer sees.
+    pub fn status(&self) -> IntakeStatus {
+        let state = self.lock();
+        IntakeStatus {
+            rows: state.window.len(),
+            capacity: state.window.capacity(),
+            needed: state.limiter.settings().min_size_to_sample,
+            counts: state.limiter.counts(),
+            sampling: state.sampling,
+            inserting: state.inserting,
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The self-play stage: plain threads, each with a worker of many slots, whose finished games go into a bounded
+//! channel. A full channel makes the threads wait, and the waiting is counted.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use crossbeam_channel::{SendTimeoutError, Sender};
+use fogfall_game::{Game, mix};
+use fogfall_net::NetEvaluator;
+use fogfall_proto::Trajectory;
+use fogfall_search::Cached;
+use fogfall_selfplay::{Origin, PlaySettings, Worker, WorkerCounts};
+
+use crate::weights::{VersionedNet, WeightsCell};
+
+/// How often a thread that waits for room looks whether it shall stop.
+const STOP_CHECK: Duration = Duration::from_millis(50);
+
+/// How the stage is sized.
+#[derive(Clone, Debug)]
+pub struct SelfPlaySettings {
+    /// How each game is played.
+    pub play: PlaySettings,
+    /// Threads.
+    pub threads: usize,
+    /// Games in progress a thread.
+    pub slots: usize,
+    /// Answers that each thread's evaluation cache holds; 0 for none.
+    pub cache_entries: usize,
+}
+
+/// What the stage did and how long it waited, over all threads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SelfPlayStats {
+    /// What the workers did.
+    pub counts: WorkerCounts,
+    /// Time that threads waited for room in the channel.
+    pub blocked: Duration,
+    /// Threads that wait for room now.
+    pub waiting: usize,
+}
+
+#[derive(Default)]
+struct ThreadStats {
+    counts: WorkerCounts,
+    blocked: Duration,
+    waiting: bool,
+}
+
+/// The running stage.
+pub struct SelfPlay {
+    threads: Vec<JoinHandle<()>>,
+    stats: Vec<Arc<Mutex<ThreadStats>>>,
+}
+
+impl SelfPlay {
+    /// Starts the threads. Each plays by a seed of its own below `origin.seed`, and is a publisher of its own below
+    /// `origin.publisher`.
+    pub fn start<G: Game>(
+        game: &Arc<G>,
+        settings: &SelfPlaySettings,
+        origin: &Origin,
+        weights: &Arc<WeightsCell>,
+        out: &Sender<Trajectory>,
+        stop: &Arc<AtomicBool>,
+    ) -> std::io::Result<Self> {
+        let mut started = Self { threads: Vec::new(), stats: Vec::new() };
+        for index in 0..settings.threads {
+            let stats = Arc::new(Mutex::new(ThreadStats::default()));
+            let thread = Thread {
+                game: Arc::clone(game),
+                settings: settings.clone(),
+                origin: Origin {
+                    publisher: mix(origin.publisher, index as u64),
+                    seed: mix(origin.seed, index as u64),
+                    ..origin.clone()
+                },
+                weights: Arc::clone(weights),
+                out: out.clone(),
+                stop: Arc::clone(stop),
+                stats: Arc::clone(&stats),
+            };
+            let name = format!("selfplay-{index}");
+            started.threads.push(std::thread::Builder::new().name(name).spawn(move || thread.run())?);
+            started.stats.push(stats);
+        }
+        Ok(started)
+    }
+
+    /// What was done so far.
+    pub fn stats(&self) -> SelfPlayStats {
+        let mut all = SelfPlayStats::default();
+        for thread in &self.stats {
+            let thread = thread.lock().unwrap_or_else(PoisonError::into_inner);
+            all.counts += thread.counts;
+            all.blocked += thread.blocked;
+            all.waiting += usize::from(thread.waiting);
+        }
+        all
+    }
+
+    /// True if a thread ended before it was told to: it panicked.
+    pub fn has_died(&self, stop: &AtomicBool) -> bool {
+        !stop.load(Ordering::Relaxed) && self.threads.iter().any(JoinHandle::is_finished)
+    }
+
+    /// Waits for the threads, which must have been told to stop; false if one panicked.
+    pub fn join(self) -> bool {
+        self.threads.into_iter().map(JoinHandle::join).fold(true, |all, thread| all & thread.is_ok())
+    }
+}
+
+struct Thread<G: Game> {
+    game: Arc<G>,
+    settings: SelfPlaySettings,
+    origin: Origin,
+    weights: Arc<WeightsCell>,
+    out: Sender<Trajectory>,
+    stop: Arc<AtomicBool>,
+    stats: Arc<Mutex<ThreadStats>>,
+}
+
+impl<G: Game> Thread<G> {
+    fn evaluator(&self, weights: &VersionedNet) -> Cached<NetEvaluator> {
+        let max_legal = self.game.info().num_actions();
+        Cached::new(NetEvaluator::new(Arc::clone(&weights.net)), self.settings.cache_entries, max_legal)
+    }
+
+    fn run(self) {
+        let mut seen = 0;
+        let first = self.weights.changed(&mut seen).unwrap_or_else(|| self.weights.newest());
+        let mut worker = Worker::new(
+            Arc::clone(&self.game),
+            self.settings.play.clone(),
+            self.origin.clone(),
+            self.settings.slots,
+            first.version,
+            self.evaluator(&first),
+        );
+        let mut finished = Vec::new();
+        while !self.stop.load(Ordering::Relaxed) {
+            if let Some(weights) = self.weights.changed(&mut seen) {
+                worker.renew(weights.version, self.evaluator(&weights));
+            }
+            worker.round(&mut finished);
+            self.stats.lock().unwrap_or_else(PoisonError::into_inner).counts = worker.counts();
+            for trajectory in finished.drain(..) {
+                if !self.send(trajectory) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Waits for room; false if the stage shall stop.
+    fn send(&self, mut trajectory: Trajectory) -> bool {
+        match self.out.try_send(trajectory) {
+            Ok(()) => return true,
+            Err(full) => trajectory = full.into_inner(),
+        }
+        let since = Instant::now();
+        self.with_stats(|s| s.waiting = true);
+        let sent = loop {
+            if self.stop.load(Ordering::Relaxed) {
+                break false;
+            }
+            match self.out.send_timeout(trajectory, STOP_CHECK) {
+                Ok(()) => break true,
+                Err(SendTimeoutError::Timeout(back)) => trajectory = back,
+                Err(SendTimeoutError::Disconnected(_)) => break false,
+            }
+        };
+        self.with_stats(|s| {
+            s.waiting = false;
+            s.blocked += since.elapsed();
+        });
+        sent
+    }
+
+    fn with_stats(&self, change: impl FnOnce(&mut ThreadStats)) {
+        change(&mut self.stats.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
