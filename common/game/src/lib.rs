@@ -5,6 +5,8 @@
 //!
 //! **Invariant:** the search holds a [`World`], never the played state. A world can only be drawn from a view.
 
+#[cfg(feature = "contract")]
+pub mod contract;
 mod game;
 mod info;
 mod rng;

@@ -2,6 +2,8 @@
 //!
 //! Standard games have the names, action numbers, turn order and chance outcomes of OpenSpiel.
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 mod kuhn_poker;
 mod shipped;
 mod tic_tac_toe;

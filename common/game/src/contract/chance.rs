@@ -1,0 +1,95 @@
+//! Checks that drawing follows the listed odds: `sample` against `chance`, `advance` against `apply` and `chance`.
+
+use rand::RngExt;
+
+use crate::{Action, Game, Rng, Turn, stream};
+
+use super::Settings;
+use super::play::Probed;
+use super::probe::Probe;
+use super::rule::{Findings, Rule};
+use super::statistics::{Counts, SURPRISE, surprise_of_fit};
+
+/// Streams below the root seed.
+const SAMPLE: u64 = 7;
+const ADVANCE: u64 = 8;
+const LISTED: u64 = 9;
+
+pub(super) fn check<G: Game>(probe: &Probe<'_, G>, settings: &Settings, probed: &Probed<G>, findings: &mut Findings) {
+    for (number, state) in probed.chance.iter().enumerate() {
+        check_sample(probe, state, settings.draws, &mut stream(settings.seed, &[SAMPLE, number as u64]), findings);
+    }
+    for (number, (state, action)) in probed.decisions.iter().enumerate() {
+        let streams = [ADVANCE, LISTED].map(|purpose| stream(settings.seed, &[purpose, number as u64]));
+        check_advance(probe, state, *action, settings.draws, streams, findings);
+    }
+}
+
+fn check_sample<G: Game>(probe: &Probe<'_, G>, state: &G::State, draws: usize, rng: &mut Rng, findings: &mut Findings) {
+    let outcomes = probe.chance(state);
+    let mut counts = vec![0; outcomes.len()];
+    for _ in 0..draws {
+        let drawn = probe.game.sample(state, rng);
+        match outcomes.binary_search_by_key(&drawn, |&(outcome, _)| outcome) {
+            Ok(place) => counts[place] += 1,
+            Err(_) => {
+                return findings.add(Rule::Sample, || {
+                    format!("sampled {drawn}, which chance() does not list, at {}", probe.at(state))
+                });
+            }
+        }
+    }
+    let odds: Vec<f32> = outcomes.iter().map(|&(_, p)| p).collect();
+    let surprise = surprise_of_fit(&counts, &odds);
+    findings.expect(surprise < SURPRISE, Rule::Sample, || {
+        format!(
+            "counts {counts:?} of {draws} draws for {outcomes:?} are {surprise:.1} standard deviations off, at {}",
+            probe.at(state)
+        )
+    });
+}
+
+fn check_advance<G: Game>(
+    probe: &Probe<'_, G>,
+    state: &G::State,
+    action: Action,
+    draws: usize,
+    [mut fused, mut listed]: [Rng; 2],
+    findings: &mut Findings,
+) {
+    let advanced = |rng: &mut Rng| {
+        let mut next = state.clone();
+        probe.game.advance(&mut next, action, rng);
+        probe.fingerprint(&next)
+    };
+    findings.expect(advanced(&mut fused.clone()) == advanced(&mut fused.clone()), Rule::Randomness, || {
+        format!("advance by {action} differs for the same generator, at {}", probe.at(state))
+    });
+    let mut counts = Counts::default();
+    for _ in 0..draws {
+        counts.add(advanced(&mut fused), 0);
+        let mut next = state.clone();
+        probe.game.apply(&mut next, action);
+        while probe.game.turn(&next) == Turn::Chance {
+            let outcome = draw(&probe.chance(&next), &mut listed);
+            probe.game.apply(&mut next, outcome);
+        }
+        counts.add(probe.fingerprint(&next), 1);
+    }
+    let surprise = counts.surprise();
+    findings.expect(surprise < SURPRISE, Rule::Advance, || {
+        format!("results of action {action} are {surprise:.1} standard deviations apart, at {}", probe.at(state))
+    });
+}
+
+/// Draws from listed outcomes.
+fn draw(outcomes: &[(Action, f32)], rng: &mut Rng) -> Action {
+    let mut left = rng.random::<f32>();
+    for &(outcome, p) in outcomes {
+        left -= p;
+        if left < 0.0 {
+            return outcome;
+        }
+    }
+    outcomes.last().expect("chance lists at least one outcome").0 // the sum was a rounding error below 1
+}

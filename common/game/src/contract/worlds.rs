@@ -1,0 +1,245 @@
+//! Compares the true state with worlds drawn from what each seat sees of it: the leak tests.
+
+use std::collections::{HashMap, HashSet};
+
+use rand::RngExt;
+
+use crate::{Actions, Game, Seat, Turn, stream};
+
+use super::Report;
+use super::probe::{Probe, digest};
+use super::rule::{Findings, Rule};
+
+/// Streams below the root seed.
+const WORLD: u64 = 3;
+const PLAY_ON: u64 = 5;
+const EXPERT: u64 = 6;
+
+/// Worlds drawn from each view.
+const WORLDS: u64 = 2;
+
+/// How often a hidden number must take its rarer values before it is blamed for never differing.
+const ENOUGH: u64 = 50;
+
+/// How often views must differ before the encoding is blamed for not showing it.
+const ENOUGH_VIEWS: usize = 100;
+
+/// What was seen over all pairs.
+pub(super) struct Worlds<'a, G: Game> {
+    probe: &'a Probe<'a, G>,
+    seed: u64,
+    /// `[hidden.len()]`
+    numbers: Vec<HiddenNumber>,
+    /// Views of movers by (seat, tree key, observation).
+    codes: HashMap<u64, HashSet<u64>>,
+    /// Pairs in which the other seat's view differed and its observation or key did too.
+    foe_shown: usize,
+}
+
+/// What is known of one number of the hidden label.
+#[derive(Clone, Default)]
+struct HiddenNumber {
+    /// Its true value when first met.
+    first: Option<u32>,
+    /// True states with the first value, and with another.
+    truths: [u64; 2],
+    /// Some world had another value than the truth.
+    differed: bool,
+}
+
+impl<'a, G: Game> Worlds<'a, G> {
+    pub(super) fn new(probe: &'a Probe<'a, G>, seed: u64) -> Self {
+        let numbers = vec![HiddenNumber::default(); probe.game.info().hidden.len()];
+        Self { probe, seed, numbers, codes: HashMap::new(), foe_shown: 0 }
+    }
+
+    /// Draws worlds from both seats' views of `state` and compares. `place` is the game and the ply in it.
+    pub(super) fn compare(
+        &mut self,
+        state: &G::State,
+        mover: Seat,
+        place: [u64; 2],
+        report: &mut Report,
+        findings: &mut Findings,
+    ) {
+        let probe = self.probe;
+        let view = probe.view_bytes(state, mover);
+        let code = digest(&(mover, probe.game.tree_key(state, mover), probe.observation(state, mover)));
+        self.codes.entry(code).or_default().insert(digest(&(mover, view)));
+        for seat in [0, 1] {
+            let truth = probe.hidden(state, seat);
+            for (number, &value) in self.numbers.iter_mut().zip(&truth) {
+                let first = *number.first.get_or_insert(value);
+                number.truths[usize::from(value != first)] += 1;
+            }
+            for k in 0..WORLDS {
+                let counters = [WORLD, place[0], place[1], u64::from(seat), k];
+                let pair = Pair { probe, state, seat, mover };
+                let world = pair.draw(self.seed, &counters, findings);
+                pair.check(&world, findings);
+                self.count(&pair, &world, &truth, report);
+                if (place[0] + place[1]).is_multiple_of(8) {
+                    self.play_on(world, place[1] as usize, findings);
+                }
+            }
+        }
+        self.ask_experts(state, mover, findings);
+    }
+
+    fn count(&mut self, pair: &Pair<'_, G>, world: &G::State, truth: &[u32], report: &mut Report) {
+        let (probe, foe) = (self.probe, 1 - pair.seat);
+        report.pairs += 1;
+        report.differing_pairs += usize::from(probe.fingerprint(world) != probe.fingerprint(pair.state));
+        for ((number, guess), truth) in self.numbers.iter_mut().zip(probe.hidden(world, pair.seat)).zip(truth) {
+            number.differed |= guess != *truth;
+        }
+        if probe.view_bytes(world, foe) != probe.view_bytes(pair.state, foe) {
+            report.differing_foe_views += 1;
+            let code = |state| (probe.game.tree_key(state, foe), probe.observation(state, foe));
+            self.foe_shown += usize::from(code(world) != code(pair.state));
+        }
+    }
+
+    /// Plays a world to its end.
+    fn play_on(&self, mut world: G::State, decided: usize, findings: &mut Findings) {
+        let (game, info) = (self.probe.game, self.probe.game.info());
+        let mut rng = stream(self.seed, &[PLAY_ON, decided as u64]);
+        for _ in decided..=info.max_decisions {
+            match game.turn(&world) {
+                Turn::Over => {
+                    let payoff = game.payoff(&world);
+                    return findings.expect(payoff.abs() <= info.value_bound, Rule::WorldPlayable, || {
+                        format!("a world ends with payoff {payoff}, at {}", self.probe.at(&world))
+                    });
+                }
+                Turn::Chance => {
+                    return findings.add(Rule::WorldPlayable, || {
+                        format!("chance is due in a world after advance(), at {}", self.probe.at(&world))
+                    });
+                }
+                Turn::Player(_) => {
+                    let Some(legal) = self.probe.checked_legal(&world, findings, Rule::WorldPlayable) else { return };
+                    game.advance(&mut world, legal[rng.random_range(0..legal.len())], &mut rng);
+                }
+            }
+        }
+        findings.add(Rule::WorldPlayable, || {
+            format!("a world takes more than {} decisions, at {}", info.max_decisions, self.probe.at(&world))
+        });
+    }
+
+    fn ask_experts(&self, state: &G::State, mover: Seat, findings: &mut Findings) {
+        let game = self.probe.game;
+        for expert in game.experts() {
+            let legal = self.probe.legal(state);
+            let ask = || {
+                let view = game.view(state, mover);
+                game.expert_move(expert, &view, &legal, &mut stream(self.seed, &[EXPERT]))
+            };
+            let (first, second) = (ask(), ask());
+            findings.expect(first == second && legal.contains(&first), Rule::Expert, || {
+                format!("{expert} plays {first}, then {second}, of legal {legal:?}, at {}", self.probe.at(state))
+            });
+        }
+    }
+
+    /// Checks that need all pairs.
+    pub(super) fn finish(&self, report: &mut Report, findings: &mut Findings) {
+        let info = self.probe.game.info();
+        report.views = self.codes.values().map(HashSet::len).sum();
+        report.merged_views = self.codes.values().map(HashSet::len).filter(|&views| views > 1).sum();
+        findings.expect(
+            info.perfect_information || report.pairs == 0 || report.differing_pairs > 0,
+            Rule::WorldsVary,
+            || format!("none of {} worlds differed from the true state, though something is hidden", report.pairs),
+        );
+        let fields = info.hidden.fields().iter().flat_map(|f| (0..f.len).map(move |place| (&f.name, place)));
+        for (number, (name, place)) in self.numbers.iter().zip(fields) {
+            let rarer = number.truths[0].min(number.truths[1]);
+            findings.expect(number.differed || rarer < ENOUGH, Rule::WorldsVary, || {
+                format!(
+                    "number {place} of hidden field '{name}' varies between games, but worlds always have the truth"
+                )
+            });
+        }
+        let foes = report.differing_foe_views;
+        findings.expect(foes < ENOUGH_VIEWS || 2 * self.foe_shown >= foes, Rule::Sensitivity, || {
+            format!(
+                "a seat's private facts changed its view {foes} times, its observation or key {} times",
+                self.foe_shown
+            )
+        });
+        let (views, merged) = (report.views, report.merged_views);
+        findings.expect(views < ENOUGH_VIEWS || 2 * merged <= views, Rule::Sensitivity, || {
+            format!("{merged} of {views} views of movers share observation and tree key with another view")
+        });
+    }
+}
+
+/// A true state, as one seat sees it.
+struct Pair<'a, G: Game> {
+    probe: &'a Probe<'a, G>,
+    state: &'a G::State,
+    seat: Seat,
+    mover: Seat,
+}
+
+impl<G: Game> Pair<'_, G> {
+    /// Draws a world three times from the same stream: twice from the view of the true state, once from the view of
+    /// the world, which is the same view.
+    fn draw(&self, seed: u64, counters: &[u64], findings: &mut Findings) -> G::State {
+        let (probe, game) = (self.probe, self.probe.game);
+        let view = game.view(self.state, self.seat);
+        let draw = |view| game.determinize(view, &mut stream(seed, counters));
+        let (world, again) = (draw(&view), draw(&view));
+        let same_view = game.view(&world, self.seat);
+        let third = draw(&same_view);
+        let print = probe.fingerprint(&world);
+        findings.expect(print == probe.fingerprint(&again), Rule::Randomness, || {
+            format!("two worlds from the same view and stream differ, at {}", self.at(&again))
+        });
+        findings.expect(same_view != view || print == probe.fingerprint(&third), Rule::WorldFromView, || {
+            format!("two true states with the same view give different worlds from one stream, at {}", self.at(&third))
+        });
+        world
+    }
+
+    /// What the seat sees of the world is what it sees of the true state.
+    fn check(&self, world: &G::State, findings: &mut Findings) {
+        let (probe, game, state, seat) = (self.probe, self.probe.game, self.state, self.seat);
+        let (view, bytes) = (game.view(state, seat), probe.view_bytes(state, seat));
+        let back = rmp_serde::from_slice::<G::View>(&bytes).ok();
+        findings.expect(back.as_ref() == Some(&view), Rule::ViewBytes, || format!("{view:?} comes back as {back:?}"));
+        let seen = game.view(world, seat);
+        findings.expect(seen == view && probe.bytes(&seen) == bytes, Rule::ViewInvariance, || {
+            format!("seat {seat} saw {view:?}\n    and sees in a world {seen:?}, at {}", self.at(world))
+        });
+        let mut same = |holds: bool, rule: Rule, what: &str| {
+            findings.expect(holds, rule, || format!("the {what} of seat {seat} differs, at {}", self.at(world)));
+        };
+        let mover = game.turn(world);
+        same(mover == Turn::Player(self.mover), Rule::MoverInvariance, "mover, known from the view,");
+        if mover != Turn::Player(self.mover) {
+            return;
+        }
+        same(
+            probe.observation(world, seat) == probe.observation(state, seat),
+            Rule::ObservationInvariance,
+            "observation",
+        );
+        same(game.tree_key(world, seat) == game.tree_key(state, seat), Rule::TreeKeyInvariance, "tree key");
+        if seat == self.mover {
+            let (mut truth, mut guess) = (Actions::new(), Actions::new());
+            game.legal(state, &mut truth);
+            game.legal(world, &mut guess);
+            same(truth == guess, Rule::LegalInvariance, "list of legal actions");
+        }
+        if game.info().perfect_information {
+            same(probe.fingerprint(world) == probe.fingerprint(state), Rule::Info, "world, with perfect information,");
+        }
+    }
+
+    fn at(&self, world: &G::State) -> String {
+        format!("{}\n  and the world{}", self.probe.at(self.state), self.probe.at(world))
+    }
+}

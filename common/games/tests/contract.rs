@@ -1,0 +1,66 @@
+//! Every shipped game fulfils the contract, and the suite that says so rejects games that leak.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use fogfall_game::contract::{Leak, Leaky, Report, Settings, Violation, check};
+use fogfall_game::{Game, GameSet, GameVisitor};
+use fogfall_games::{KuhnPoker, Shipped, TicTacToe};
+
+struct Contract;
+
+impl GameVisitor for Contract {
+    type Out = Result<Report, Vec<Violation>>;
+
+    fn visit<G: Game>(self, game: Arc<G>) -> Self::Out {
+        check(&*game, &Settings::default())
+    }
+}
+
+fn explain(violations: Vec<Violation>) -> String {
+    violations.iter().map(Violation::to_string).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_shipped_game_fulfils_the_contract() {
+    for name in Shipped::names() {
+        let report = Shipped::with(name, None, Contract).unwrap();
+        let report = report.unwrap_or_else(|violations| panic!("{name}:\n{}", explain(violations)));
+        assert!(report.pairs >= 10_000, "{name}: {report:?}");
+    }
+}
+
+#[test]
+fn kuhn_poker_is_checked_in_all_its_situations() {
+    let report = check(&KuhnPoker::new(), &Settings::default()).unwrap();
+    // Three cards times the betting '', 'pb' for seat 0 and 'p', 'b' for seat 1.
+    assert_eq!((report.views, report.merged_views, report.longest), (12, 0, 3));
+    // Half of the worlds give the foe its true card.
+    let share = report.differing_pairs as f64 / report.pairs as f64;
+    assert!((share - 0.5).abs() < 0.02, "{share}");
+    assert!(report.past_decisions > 0);
+}
+
+#[test]
+fn every_leak_is_found_in_kuhn_poker() {
+    for leak in Leak::ALL {
+        let violations = check(&Leaky::new(KuhnPoker::new(), leak), &Settings::default()).unwrap_err();
+        let found = violations.iter().any(|violation| leak.breaks().contains(&violation.rule));
+        assert!(found, "{leak:?}:\n{}", explain(violations));
+    }
+}
+
+#[test]
+fn a_violation_names_the_position_and_what_to_do() {
+    let violations = check(&Leaky::new(KuhnPoker::new(), Leak::Observation), &Settings::default()).unwrap_err();
+    let text = explain(violations);
+    assert!(text.contains("ObservationInvariance broken"), "{text}");
+    assert!(text.contains("cards "), "{text}");
+    assert!(text.contains("observe() must be a function of the seat's view"), "{text}");
+}
+
+#[test]
+fn worlds_of_a_game_of_perfect_information_are_the_true_state() {
+    let report = check(&TicTacToe::new(), &Settings::default()).unwrap();
+    assert_eq!(report.differing_pairs, 0);
+}
