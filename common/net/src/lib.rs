@@ -3,11 +3,16 @@
 //! Not here: training, files and sockets. Weights come and go as bytes.
 
 mod error;
+mod evaluator;
 mod file;
+mod matrix;
+mod net;
 mod shape;
 mod weights;
 
 pub use error::NetError;
+pub use evaluator::NetEvaluator;
+pub use net::Net;
 pub use shape::{Init, Parameter, Shape};
 pub use weights::{Tensor, Weights};
 

@@ -1,0 +1,94 @@
+//! [`NetEvaluator`]: a network's answers to the search.
+
+use std::sync::Arc;
+
+use fogfall_search::{EvalBatch, Evaluator};
+
+use crate::{
+    Net,
+    net::{Outputs, Scratch},
+};
+
+/// Rows computed at once: enough for full speed, few enough that the numbers between the layers stay in the caches.
+const CHUNK: usize = 64;
+
+/// Evaluates positions with a network. One per thread; the network is shared.
+///
+/// Priors are the softmax of the legal actions' logits. A network whose numbers overflow on a position (finite
+/// weights can) says nothing there: its priors are uniform, its value is 0.
+pub struct NetEvaluator {
+    net: Arc<Net>,
+    scratch: Scratch,
+}
+
+impl NetEvaluator {
+    /// An evaluator with its own working memory.
+    pub fn new(net: Arc<Net>) -> Self {
+        Self { net, scratch: Scratch::default() }
+    }
+
+    /// The network.
+    pub fn net(&self) -> &Arc<Net> {
+        &self.net
+    }
+
+    /// Goes on with another network.
+    pub fn set_net(&mut self, net: Arc<Net>) {
+        self.net = net;
+    }
+
+    /// Logits of all actions `[rows, actions]` and values `[rows]` of observations `[rows, observation]`, as the
+    /// network says them.
+    ///
+    /// # Panics
+    /// If `observations` is not whole rows.
+    pub fn outputs(&mut self, observations: &[f32]) -> (Vec<f32>, Vec<f32>) {
+        self.net.forward(observations, &mut self.scratch);
+        let rows = observations.len() / self.net.shape().observation_len();
+        let actions = self.net.shape().num_actions();
+        let row = |row| self.net.row(row, &self.scratch);
+        let logits = (0..rows).flat_map(|r| (0..actions).map(move |action| row(r).logit(action))).collect();
+        (logits, (0..rows).map(|r| row(r).value()).collect())
+    }
+}
+
+impl Evaluator for NetEvaluator {
+    /// # Panics
+    /// If the batch's observations have another length than the network's, or an action is none of its.
+    fn evaluate(&mut self, batch: &mut EvalBatch) {
+        let len = self.net.shape().observation_len();
+        assert_eq!(batch.observation_len, len, "length of observations");
+        batch.prior.resize(batch.legal.len(), 0.0);
+        batch.value.resize(batch.len(), 0.0);
+        for first in (0..batch.len()).step_by(CHUNK) {
+            let rows = CHUNK.min(batch.len() - first);
+            self.net.forward(&batch.observation[first * len..(first + rows) * len], &mut self.scratch);
+            for row in 0..rows {
+                let outputs = self.net.row(row, &self.scratch);
+                let span = batch.span(first + row);
+                softmax(&outputs, &batch.legal[span.clone()], &mut batch.prior[span]);
+                let value = outputs.value();
+                batch.value[first + row] = if value.is_finite() { value } else { 0.0 };
+            }
+        }
+    }
+}
+
+fn softmax(outputs: &Outputs<'_>, legal: &[fogfall_game::Action], prior: &mut [f32]) {
+    let mut most = f32::NEG_INFINITY;
+    for (prior, &action) in prior.iter_mut().zip(legal) {
+        *prior = outputs.logit(action as usize);
+        most = most.max(*prior);
+    }
+    let mut sum = 0.0;
+    for prior in prior.iter_mut() {
+        *prior = (*prior - most).exp();
+        sum += *prior;
+    }
+    if sum.is_finite() {
+        let factor = 1.0 / sum;
+        prior.iter_mut().for_each(|prior| *prior *= factor);
+    } else {
+        prior.fill(1.0 / legal.len() as f32);
+    }
+}
