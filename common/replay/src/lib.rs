@@ -6,8 +6,17 @@
 //! **Invariant:** the sampling path ([`Window`], [`SampleToInsert`]) is synchronous and never touches the log.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod error;
+mod file_log;
+mod frame;
 mod limiter;
+mod log;
+mod segment;
+mod sequences;
 mod window;
 
+pub use error::ReplayError;
+pub use file_log::{FileLog, FileLogSettings, Recovery};
 pub use limiter::{LimiterCounts, LimiterError, LimiterSettings, SampleToInsert};
+pub use log::{Appended, Bounds, BoxFuture, LogCounts, ReplayLog};
 pub use window::{Window, WindowError};

@@ -1,1 +1,3 @@
 //! Conformance suites and golden files, for tests only.
+
+pub mod replay_log;

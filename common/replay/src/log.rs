@@ -1,0 +1,84 @@
+//! The seam: a bounded, durable, ever growing list of rows. Anything that stores rows for a learner implements it.
+//!
+//! Every row has a position: the first row ever stored is 0, and positions only grow. What is held is contiguous.
+
+use std::pin::Pin;
+
+use fogfall_proto::PartId;
+
+use crate::ReplayError;
+
+/// A future behind a trait object.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What an append did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appended {
+    /// All rows of the part are stored.
+    Stored,
+    /// The part had been stored before; nothing was done.
+    Duplicate,
+}
+
+/// What a log holds: the rows `first..end`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// Position of the oldest row held; as many rows have been evicted since the log began.
+    pub first: u64,
+    /// Position of the next row to be stored; as many rows have been stored since the log began.
+    pub end: u64,
+    /// Bytes of storage they take.
+    pub bytes: u64,
+}
+
+impl Bounds {
+    /// Rows held.
+    pub fn rows(&self) -> u64 {
+        self.end - self.first
+    }
+}
+
+/// What this handle did since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogCounts {
+    /// Parts stored.
+    pub appended_parts: u64,
+    /// Rows stored.
+    pub appended_rows: u64,
+    /// Parts that had been stored before.
+    pub duplicate_parts: u64,
+    /// Rows in them.
+    pub duplicate_rows: u64,
+}
+
+/// A bounded, durable list of rows of one size, oldest evicted first. Object safe.
+pub trait ReplayLog: Send + Sync {
+    /// Stores all rows of a part or none, once: a part that was stored before, even if evicted since, is a
+    /// [`Appended::Duplicate`]. Evicts as many of the oldest rows as capacity asks for. A future that is dropped has
+    /// stored the part wholly or not at all, and the part may be sent again.
+    ///
+    /// # Errors
+    /// [`ReplayError`]; nothing was stored.
+    fn append<'a>(&'a self, part: PartId, rows: &'a [u8]) -> BoxFuture<'a, Result<Appended, ReplayError>>;
+
+    /// What is held now.
+    ///
+    /// # Errors
+    /// [`ReplayError`] if the store does not answer.
+    fn bounds(&self) -> BoxFuture<'_, Result<Bounds, ReplayError>>;
+
+    /// Whole rows from position `from` on, at most `max_bytes`, but at least one row if there is one; empty at the end.
+    ///
+    /// # Errors
+    /// [`ReplayError::Evicted`] with the position to go on from; [`ReplayError::Ahead`] if the log ends before `from`.
+    fn read(&self, from: u64, max_bytes: usize) -> BoxFuture<'_, Result<Vec<u8>, ReplayError>>;
+
+    /// Returns when all that was appended would survive a loss of power.
+    ///
+    /// # Errors
+    /// [`ReplayError`] if that cannot be said.
+    fn sync(&self) -> BoxFuture<'_, Result<(), ReplayError>>;
+
+    /// What was done through this handle.
+    fn counts(&self) -> LogCounts;
+}
