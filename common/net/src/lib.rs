@@ -8,6 +8,7 @@ mod file;
 mod matrix;
 mod net;
 mod shape;
+mod softmax;
 mod weights;
 
 pub use error::NetError;

@@ -133,7 +133,7 @@ fn all_sizes_agree_with_the_plain_program() {
 #[test]
 fn a_row_has_the_same_bits_alone_and_in_any_batch() {
     for (observation, actions, width) in
-        [(2, 3, 64), (7, 3, 64), (200, 60, 128), (257, 60, 256), (1500, 3, 64), (1500, 60, 100)]
+        [(2, 3, 64), (7, 3, 64), (200, 60, 128), (257, 60, 256), (1500, 3, 64), (513, 60, 100)]
     {
         let weights = trained(shape(observation, actions, width, 2), 7);
         let mut evaluator = evaluator(&weights);
