@@ -9,12 +9,14 @@ mod matrix;
 mod net;
 mod shape;
 mod softmax;
+mod transfer;
 mod weights;
 
 pub use error::NetError;
 pub use evaluator::NetEvaluator;
 pub use net::Net;
 pub use shape::{Init, Parameter, Shape};
+pub use transfer::Transfer;
 pub use weights::{Tensor, Weights};
 
 #[cfg(test)]

@@ -151,13 +151,14 @@ fn twice<'a>(names: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a s
 }
 
 /// A named place: where it starts and how long it is.
-struct Place<'a> {
-    name: &'a str,
-    start: usize,
-    len: usize,
+pub(crate) struct Place<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) start: usize,
+    pub(crate) len: usize,
 }
 
-fn places(layout: &Layout) -> Vec<Place<'_>> {
+/// Where each field lies.
+pub(crate) fn places(layout: &Layout) -> Vec<Place<'_>> {
     let mut places: Vec<Place<'_>> = Vec::with_capacity(layout.fields().len());
     for Field { name, len } in layout.fields() {
         let start = places.last().map_or(0, |last| last.start + last.len);
@@ -166,7 +167,8 @@ fn places(layout: &Layout) -> Vec<Place<'_>> {
     places
 }
 
-fn indices(actions: &[String]) -> Vec<Place<'_>> {
+/// Each action is a place of length 1.
+pub(crate) fn indices(actions: &[String]) -> Vec<Place<'_>> {
     actions.iter().enumerate().map(|(start, name)| Place { name, start, len: 1 }).collect()
 }
 

@@ -64,6 +64,11 @@ impl Weights {
         &self.tensors
     }
 
+    /// For changes that keep sizes and leave all numbers finite.
+    pub(crate) fn tensors_mut(&mut self) -> &mut BTreeMap<String, Tensor> {
+        &mut self.tensors
+    }
+
     /// Numbers of one tensor of the shape.
     ///
     /// # Panics
