@@ -3,8 +3,12 @@
 
 mod intake;
 mod self_play;
+mod stages;
+mod stop;
 mod weights;
 
 pub use intake::{Intake, IntakeState, IntakeStatus, Waiting};
 pub use self_play::{SelfPlay, SelfPlaySettings, SelfPlayStats};
+pub use stages::{StageCounts, Stages};
+pub use stop::Stop;
 pub use weights::{VersionedNet, WeightsCell};

@@ -2,10 +2,7 @@
 //! channel. A full channel makes the threads wait, and the waiting is counted.
 
 use std::{
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -17,7 +14,7 @@ use fogfall_proto::Trajectory;
 use fogfall_search::Cached;
 use fogfall_selfplay::{Origin, PlaySettings, Worker, WorkerCounts};
 
-use crate::weights::{VersionedNet, WeightsCell};
+use crate::{Stop, VersionedNet, WeightsCell};
 
 /// How often a thread that waits for room looks whether it shall stop.
 const STOP_CHECK: Duration = Duration::from_millis(50);
@@ -68,7 +65,7 @@ impl SelfPlay {
         origin: &Origin,
         weights: &Arc<WeightsCell>,
         out: &Sender<Trajectory>,
-        stop: &Arc<AtomicBool>,
+        stop: &Stop,
     ) -> std::io::Result<Self> {
         let mut started = Self { threads: Vec::new(), stats: Vec::new() };
         for index in 0..settings.threads {
@@ -83,7 +80,7 @@ impl SelfPlay {
                 },
                 weights: Arc::clone(weights),
                 out: out.clone(),
-                stop: Arc::clone(stop),
+                stop: stop.clone(),
                 stats: Arc::clone(&stats),
             };
             let name = format!("selfplay-{index}");
@@ -106,8 +103,8 @@ impl SelfPlay {
     }
 
     /// True if a thread ended before it was told to: it panicked.
-    pub fn has_died(&self, stop: &AtomicBool) -> bool {
-        !stop.load(Ordering::Relaxed) && self.threads.iter().any(JoinHandle::is_finished)
+    pub fn has_died(&self, stop: &Stop) -> bool {
+        !stop.is_set() && self.threads.iter().any(JoinHandle::is_finished)
     }
 
     /// Waits for the threads, which must have been told to stop; false if one panicked.
@@ -122,7 +119,7 @@ struct Thread<G: Game> {
     origin: Origin,
     weights: Arc<WeightsCell>,
     out: Sender<Trajectory>,
-    stop: Arc<AtomicBool>,
+    stop: Stop,
     stats: Arc<Mutex<ThreadStats>>,
 }
 
@@ -144,7 +141,7 @@ impl<G: Game> Thread<G> {
             self.evaluator(&first),
         );
         let mut finished = Vec::new();
-        while !self.stop.load(Ordering::Relaxed) {
+        while !self.stop.is_set() {
             if let Some(weights) = self.weights.changed(&mut seen) {
                 worker.renew(weights.version, self.evaluator(&weights));
             }
@@ -167,7 +164,7 @@ impl<G: Game> Thread<G> {
         let since = Instant::now();
         self.with_stats(|s| s.waiting = true);
         let sent = loop {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.stop.is_set() {
                 break false;
             }
             match self.out.send_timeout(trajectory, STOP_CHECK) {

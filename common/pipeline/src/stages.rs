@@ -1,0 +1,287 @@
+//! The stages between self-play and window, and the weights' way back. Each is a plain thread with one job and one
+//! loop; `tokio` drives what they ask of bus and log.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError};
+use fogfall_bus::{Bus, BusError, Published, Settle};
+use fogfall_net::{Net, Shape, Weights};
+use fogfall_proto::{Manifest, Trajectory, Version};
+use fogfall_replay::{Appended, ReplayError, ReplayLog};
+use tokio::runtime::Handle;
+use tracing::warn;
+
+use crate::{Intake, Stop, VersionedNet, WeightsCell};
+
+/// How long a stage waits before it looks again whether it shall stop.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// How long a stage waits before it tries again what bus or log refused.
+const RETRY: Duration = Duration::from_millis(50);
+/// How often the log's end is looked at when nothing new was there.
+const FOLLOW_EVERY: Duration = Duration::from_millis(10);
+/// Most bytes that a stage takes in hand at once.
+const PORTION_BYTES: usize = 4 << 20;
+
+/// What the stages did. Produced, published, stored and followed must balance, with duplicates and refusals.
+#[derive(Debug, Default)]
+pub struct StageCounts {
+    /// Trajectories taken from self-play.
+    pub produced: AtomicU64,
+    /// Trajectories that the bus stored.
+    pub published: AtomicU64,
+    /// Publications that the bus knew already.
+    pub publish_duplicates: AtomicU64,
+    /// Publications that the bus refused for now, each tried again.
+    pub publish_retries: AtomicU64,
+    /// Trajectories lost because the process had to end before the bus took them.
+    pub publish_lost: AtomicU64,
+    /// Trajectories stored in the log.
+    pub stored: AtomicU64,
+    /// Rows stored in the log.
+    pub stored_rows: AtomicU64,
+    /// Deliveries that the log knew already.
+    pub store_duplicates: AtomicU64,
+    /// Trajectories that can never be taken, put aside on the bus.
+    pub refused: AtomicU64,
+    /// Times that the log refused a part for now.
+    pub store_retries: AtomicU64,
+    /// Rows that came into the window.
+    pub followed_rows: AtomicU64,
+    /// Rows that left the log before the window read them.
+    pub skipped_rows: AtomicU64,
+    /// Weights that came back.
+    pub weights: AtomicU64,
+    /// Weights that could not be used.
+    pub weights_refused: AtomicU64,
+}
+
+impl StageCounts {
+    fn add(counter: &AtomicU64, n: u64) {
+        counter.fetch_add(n, Ordering::Relaxed);
+    }
+}
+
+/// What the stages work on.
+#[derive(Clone)]
+pub struct Stages {
+    /// Drives futures.
+    pub runtime: Handle,
+    /// The bus.
+    pub bus: Arc<dyn Bus>,
+    /// What was done.
+    pub counts: Arc<StageCounts>,
+}
+
+impl Stages {
+    /// Publishes what self-play finishes until the channel closes. A bus that is full or silent is tried again, until
+    /// `give_up` is set: then what is left is counted as lost.
+    ///
+    /// # Errors
+    /// If the thread cannot be started.
+    pub fn publish(&self, games: Receiver<Trajectory>, give_up: Stop) -> std::io::Result<JoinHandle<()>> {
+        let stages = self.clone();
+        spawn("publish", move || {
+            loop {
+                match games.recv_timeout(PATIENCE) {
+                    Ok(trajectory) => stages.publish_one(&trajectory, &give_up),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return,
+                }
+            }
+        })
+    }
+
+    fn publish_one(&self, trajectory: &Trajectory, give_up: &Stop) {
+        StageCounts::add(&self.counts.produced, 1);
+        let bytes: Arc<[u8]> = trajectory.encode().into();
+        loop {
+            match self.runtime.block_on(self.bus.publish(trajectory.part, Arc::clone(&bytes))) {
+                Ok(Published::Stored) => return StageCounts::add(&self.counts.published, 1),
+                Ok(Published::Duplicate) => return StageCounts::add(&self.counts.publish_duplicates, 1),
+                Err(error @ BusError::TooLarge { .. }) => {
+                    warn!(part = %trajectory.part, %error, "a game does not fit the bus");
+                    return StageCounts::add(&self.counts.publish_lost, 1);
+                }
+                Err(_) => StageCounts::add(&self.counts.publish_retries, 1),
+            }
+            if give_up.wait(RETRY) {
+                return StageCounts::add(&self.counts.publish_lost, 1);
+            }
+        }
+    }
+
+    /// Moves trajectories from the bus into the log: stores, then settles. With an `intake` it takes no more than the
+    /// limiter allows, so that self-play comes to wait. Once `stop` is set it empties the bus and ends.
+    ///
+    /// # Errors
+    /// If the thread cannot be started.
+    pub fn ingest(
+        &self,
+        manifest: Manifest,
+        log: Arc<dyn ReplayLog>,
+        intake: Option<Arc<Intake>>,
+        stop: Stop,
+    ) -> std::io::Result<JoinHandle<()>> {
+        let stages = self.clone();
+        spawn("ingest", move || {
+            loop {
+                let last = stop.is_set();
+                if let Some(intake) = intake.as_ref().filter(|_| !last) {
+                    let unread = stages.counts.unread_rows();
+                    if !intake.wait_to_insert(unread + 1, PATIENCE) {
+                        continue;
+                    }
+                }
+                let wait = if last { Duration::ZERO } else { PATIENCE };
+                // One at a time while the limiter watches, or it is overshot by a portion.
+                let portion = if intake.is_some() && !last { 1 } else { PORTION_BYTES };
+                let parts = match stages.runtime.block_on(stages.bus.pull(portion, wait)) {
+                    Ok(parts) => parts,
+                    Err(error) => {
+                        warn!(%error, "the bus gives no trajectories");
+                        stop.wait(RETRY);
+                        Vec::new()
+                    }
+                };
+                if parts.is_empty() && last {
+                    return;
+                }
+                for part in parts {
+                    let outcome = stages.store(&manifest, &*log, &part.bytes);
+                    if outcome == Settle::Retry {
+                        stop.wait(RETRY);
+                    }
+                    if let Err(error) = stages.runtime.block_on(stages.bus.settle(part.receipt, outcome)) {
+                        warn!(%error, part = %part.part, "a trajectory could not be settled and will come again");
+                    }
+                }
+                if last && stages.counts.store_retries.load(Ordering::Relaxed) > 0 && stop.wait(RETRY) {
+                    // A log that refuses at the end is not waited for: the parts stay on the bus.
+                    return;
+                }
+            }
+        })
+    }
+
+    fn store(&self, manifest: &Manifest, log: &dyn ReplayLog, bytes: &[u8]) -> Settle {
+        let trajectory = match Trajectory::decode(bytes).and_then(|t| t.check(manifest).map(|()| t)) {
+            Ok(trajectory) => trajectory,
+            Err(error) => {
+                StageCounts::add(&self.counts.refused, 1);
+                warn!(%error, "a trajectory was refused");
+                return Settle::Poison(error.to_string());
+            }
+        };
+        match self.runtime.block_on(log.append(trajectory.part, &trajectory.rows)) {
+            Ok(Appended::Stored) => {
+                StageCounts::add(&self.counts.stored, 1);
+                StageCounts::add(&self.counts.stored_rows, u64::from(trajectory.row_count));
+                Settle::Done
+            }
+            Ok(Appended::Duplicate) => {
+                StageCounts::add(&self.counts.store_duplicates, 1);
+                Settle::Done
+            }
+            Err(error) => {
+                StageCounts::add(&self.counts.store_retries, 1);
+                warn!(%error, "the replay log takes no rows");
+                Settle::Retry
+            }
+        }
+    }
+
+    /// Brings the log's new rows into the window. Once `stop` is set it reads to the log's end and ends.
+    ///
+    /// # Errors
+    /// If the thread cannot be started.
+    pub fn follow(&self, log: Arc<dyn ReplayLog>, intake: Arc<Intake>, stop: Stop) -> std::io::Result<JoinHandle<()>> {
+        let stages = self.clone();
+        spawn("follow", move || {
+            loop {
+                let last = stop.is_set();
+                let from = intake.lock().window.next();
+                match stages.runtime.block_on(log.read(from, PORTION_BYTES)) {
+                    Ok(rows) if rows.is_empty() => {
+                        if last {
+                            return;
+                        }
+                        stop.wait(FOLLOW_EVERY);
+                    }
+                    Ok(rows) => {
+                        let before = intake.lock().window.next();
+                        if let Err(error) = intake.insert(&rows) {
+                            warn!(%error, "the log gave rows that the window cannot take");
+                        }
+                        StageCounts::add(&stages.counts.followed_rows, intake.lock().window.next() - before);
+                    }
+                    Err(ReplayError::Evicted { first, .. }) => {
+                        StageCounts::add(&stages.counts.skipped_rows, first - from);
+                        intake.lock().window.skip_to(first);
+                    }
+                    Err(error) => {
+                        warn!(%error, "the replay log gives no rows");
+                        if stop.wait(RETRY) {
+                            return;
+                        }
+                    }
+                }
+            }
+        })
+    }
+
+    /// Fetches each newer weights version into the cell, until `stop` is set.
+    ///
+    /// # Errors
+    /// If the thread cannot be started.
+    pub fn watch_weights(&self, shape: Shape, cell: Arc<WeightsCell>, stop: Stop) -> std::io::Result<JoinHandle<()>> {
+        let stages = self.clone();
+        spawn("weights", move || {
+            let mut known = cell.newest().version;
+            while !stop.is_set() {
+                match stages.fetch_newer(known, &shape) {
+                    Ok(Some(weights)) => {
+                        known = weights.version;
+                        if cell.offer(weights) {
+                            StageCounts::add(&stages.counts.weights, 1);
+                        }
+                    }
+                    Ok(None) => {}
+                    Err(error) => {
+                        StageCounts::add(&stages.counts.weights_refused, 1);
+                        warn!(error = %format!("{error:#}"), "weights could not be used");
+                        stop.wait(RETRY);
+                    }
+                }
+            }
+        })
+    }
+
+    fn fetch_newer(&self, known: Version, shape: &Shape) -> anyhow::Result<Option<VersionedNet>> {
+        let Some(head) = self.runtime.block_on(self.bus.newer_than(Some(known), PATIENCE))? else {
+            return Ok(None);
+        };
+        let blob = self.runtime.block_on(self.bus.fetch(&head))?;
+        let weights = Weights::from_bytes(&blob)?;
+        weights.fits(shape)?;
+        Ok(Some(VersionedNet { version: head.version, net: Arc::new(Net::new(&weights)) }))
+    }
+}
+
+impl StageCounts {
+    /// Rows stored by this process that its window has not read yet.
+    fn unread_rows(&self) -> u64 {
+        let read = self.followed_rows.load(Ordering::Relaxed) + self.skipped_rows.load(Ordering::Relaxed);
+        self.stored_rows.load(Ordering::Relaxed).saturating_sub(read)
+    }
+}
+
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(name.to_owned()).spawn(run)
+}

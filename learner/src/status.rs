@@ -1,0 +1,154 @@
+//! What a run looks like at one moment: the one record behind the live view, the log line, `--json`, `metrics.jsonl`,
+//! the plots and the status page.
+
+use serde::{Deserialize, Serialize};
+
+/// What the run is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Threads start, checkpoints load.
+    #[default]
+    Starting,
+    /// Self-play fills the window; training has not begun.
+    Filling,
+    /// Training.
+    Training,
+    /// Writing the last checkpoint.
+    Stopping,
+    /// Ended.
+    Finished,
+}
+
+/// Loss terms of recent train steps, each a mean over steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Losses {
+    /// The loss that was minimised.
+    pub total: f64,
+    /// Cross-entropy between policy label and policy, in nats.
+    pub policy: f64,
+    /// Squared error of the value.
+    pub value: f64,
+    /// Sum of squared weights, unweighted.
+    pub weights: f64,
+}
+
+/// The newest result against one opponent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WinRate {
+    /// The opponent's name.
+    pub opponent: String,
+    /// Mean score, 0 to 1, a draw counting half.
+    pub score: f64,
+    /// Lower end of the 95 % interval over pairs.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Games played.
+    pub games: u64,
+    /// Games that differ from all others.
+    pub distinct: u64,
+    /// Train step of the weights that played.
+    pub step: u64,
+}
+
+/// A measured figure that is no win rate, like exploitability.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// What it is, with its unit.
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+    /// Train step of the weights it was measured on.
+    pub step: u64,
+}
+
+/// A stage that waits, or how long it did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Wait {
+    /// The stage.
+    pub stage: String,
+    /// What it waits for.
+    pub waits_for: String,
+    /// How long the present wait has lasted, if it waits now.
+    pub since_s: Option<f64>,
+    /// Share of the run's time that it waited, 0 to 1 (per thread of the stage).
+    pub share: f64,
+}
+
+/// A run at one moment. Rates are over the last few seconds, counts over the whole run, resumed parts included.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// The run's id.
+    pub run: String,
+    /// The game.
+    pub game: String,
+    /// What the run is doing.
+    pub phase: Phase,
+    /// Seconds of this start of the learner.
+    pub elapsed_s: f64,
+    /// Seconds left, if the run's end is known.
+    pub left_s: Option<f64>,
+    /// Train steps.
+    pub step: u64,
+    /// Train steps asked for, if any.
+    pub steps_wanted: Option<u64>,
+    /// Train steps a second.
+    pub steps_per_s: f64,
+    /// Games finished.
+    pub games: u64,
+    /// Games cut at the technical length limit.
+    pub truncated: u64,
+    /// Games a second.
+    pub games_per_s: f64,
+    /// Mean decisions of recent games.
+    pub decisions_per_game: f64,
+    /// Rows written by self-play.
+    pub rows: u64,
+    /// Rows a second.
+    pub rows_per_s: f64,
+    /// Evaluations asked for by searches, a second.
+    pub evaluations_per_s: f64,
+    /// Share of evaluations answered by the cache, 0 to 1.
+    pub cache_hits: f64,
+    /// Rows in a batch over slots of a thread, 0 to 1.
+    pub batch_fill: f64,
+    /// Rows in the window.
+    pub window_rows: u64,
+    /// Rows it can hold.
+    pub window_capacity: u64,
+    /// Rows it must hold before training begins.
+    pub window_needed: u64,
+    /// Rows sampled per row inserted.
+    pub replay_ratio: f64,
+    /// The ratio asked for.
+    pub replay_ratio_wanted: f64,
+    /// Loss terms, once there are any.
+    pub loss: Option<Losses>,
+    /// Norm of the gradient before clipping.
+    pub gradient_norm: f64,
+    /// Learning rate of the last step.
+    pub learning_rate: f64,
+    /// Mean entropy of the network's policy over legal actions, in nats.
+    pub policy_entropy: f64,
+    /// Steps skipped because loss or gradient was not finite.
+    pub skipped_steps: u64,
+    /// The newest published weights version, as `epoch.step`.
+    pub weights_version: String,
+    /// Publications so far.
+    pub weights_published: u64,
+    /// Train step of the last checkpoint.
+    pub checkpoint_step: Option<u64>,
+    /// Parts that were refused, with or without reason to worry: duplicates, stale, damaged.
+    pub refused_parts: u64,
+    /// Newest result against each opponent, weakest first.
+    pub win_rates: Vec<WinRate>,
+    /// Other measured figures.
+    pub figures: Vec<Figure>,
+    /// Who waits for what.
+    pub waits: Vec<Wait>,
+    /// Resident memory of the process.
+    pub memory_bytes: u64,
+    /// Things a person should know, newest last: recoveries, warnings.
+    pub notices: Vec<String>,
+}
