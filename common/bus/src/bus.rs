@@ -1,0 +1,151 @@
+//! The seam between processes. Object safe, with boxed futures: it lies on no hot path.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fogfall_proto::{Manifest, PartId, Version, WeightsHead};
+
+use crate::BusError;
+
+/// A future behind a trait object.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What a publication did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Published {
+    /// The part is stored until it is settled.
+    Stored,
+    /// The part was stored before, lately; nothing was done.
+    Duplicate,
+}
+
+/// Names one delivery of a part to its bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Receipt(pub(crate) u64);
+
+/// A part handed out. Unless it is settled in time it is handed out again.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    /// To settle it by.
+    pub receipt: Receipt,
+    /// The part's id as published.
+    pub part: PartId,
+    /// 1 for the first time.
+    pub attempt: u32,
+    /// The message as published.
+    pub bytes: Arc<[u8]>,
+}
+
+/// What became of a delivery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Settle {
+    /// Stored elsewhere; never again.
+    Done,
+    /// Not now; again soon.
+    Retry,
+    /// It can never be taken, for this reason; it is put aside.
+    Poison(String),
+}
+
+/// A part that was put aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadLetter {
+    /// The part.
+    pub part: PartId,
+    /// Why.
+    pub reason: String,
+    /// The message.
+    pub bytes: Arc<[u8]>,
+}
+
+/// How full the store of trajectories is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fill {
+    /// Parts stored, handed out or not.
+    pub parts: u64,
+    /// Of them, parts handed out and not settled.
+    pub unsettled: u64,
+    /// Bytes of all parts stored.
+    pub bytes: u64,
+    /// Bytes that may be stored.
+    pub capacity_bytes: u64,
+}
+
+/// Carries one run's manifest, trajectories and weights.
+///
+/// Trajectories: at least once, at most one stored copy per part id within a window, first deliveries in order of each
+/// publisher. Weights: newest wins, never back. Every wait has a deadline.
+pub trait Bus: Send + Sync {
+    /// Takes the run for a learner: stores the manifest and returns a new epoch, above any epoch claimed before and
+    /// above `above` (the epoch of the checkpoint it goes on from, or 0). Earlier epochs are fenced from then on.
+    ///
+    /// # Errors
+    /// [`BusError::OtherRun`] if the bus holds a manifest of another identity: run, rules, layouts or network.
+    fn claim<'a>(&'a self, manifest: &'a Manifest, above: u32) -> BoxFuture<'a, Result<u32, BusError>>;
+
+    /// The run's manifest, once a learner has claimed it.
+    ///
+    /// # Errors
+    /// [`BusError`] if the bus does not answer.
+    fn manifest(&self) -> BoxFuture<'_, Result<Option<Manifest>, BusError>>;
+
+    /// Stores a message until somebody settles it.
+    ///
+    /// # Errors
+    /// [`BusError::Full`] and [`BusError::Unanswered`]: publish the same part again later. [`BusError::TooLarge`].
+    fn publish(&self, part: PartId, bytes: Arc<[u8]>) -> BoxFuture<'_, Result<Published, BusError>>;
+
+    /// Takes messages, oldest first: at most `max_bytes` of them, but at least one if there is one; none after `wait`.
+    ///
+    /// # Errors
+    /// [`BusError`] if the bus does not answer.
+    fn pull(&self, max_bytes: usize, wait: Duration) -> BoxFuture<'_, Result<Vec<Delivery>, BusError>>;
+
+    /// Says what became of a delivery. Settling what is settled already does nothing.
+    ///
+    /// # Errors
+    /// [`BusError`] if the bus does not answer; the message may then come again.
+    fn settle(&self, receipt: Receipt, outcome: Settle) -> BoxFuture<'_, Result<(), BusError>>;
+
+    /// The newest parts put aside, oldest first.
+    ///
+    /// # Errors
+    /// [`BusError`] if the bus does not answer.
+    fn dead_letters(&self) -> BoxFuture<'_, Result<Vec<DeadLetter>, BusError>>;
+
+    /// How full the store is.
+    ///
+    /// # Errors
+    /// [`BusError`] if the bus does not answer.
+    fn fill(&self) -> BoxFuture<'_, Result<Fill, BusError>>;
+
+    /// Publishes weights: the blob first, then the head that all watch.
+    ///
+    /// # Errors
+    /// [`BusError::Fenced`] if a newer epoch was claimed, [`BusError::NotNewer`], [`BusError::Damaged`] if `head` does
+    /// not fit `blob`.
+    fn announce(&self, epoch: u32, head: WeightsHead, blob: Arc<[u8]>) -> BoxFuture<'_, Result<(), BusError>>;
+
+    /// The newest weights announced.
+    ///
+    /// # Errors
+    /// [`BusError`] if the bus does not answer.
+    fn newest(&self) -> BoxFuture<'_, Result<Option<WeightsHead>, BusError>>;
+
+    /// The newest weights as soon as they are newer than `known` (any, without), or `None` after `wait`.
+    ///
+    /// # Errors
+    /// [`BusError`] if the bus does not answer.
+    fn newer_than(
+        &self,
+        known: Option<Version>,
+        wait: Duration,
+    ) -> BoxFuture<'_, Result<Option<WeightsHead>, BusError>>;
+
+    /// The blob of announced weights, its length and digest checked.
+    ///
+    /// # Errors
+    /// [`BusError::Gone`] if newer ones have replaced it, [`BusError::Damaged`].
+    fn fetch<'a>(&'a self, head: &'a WeightsHead) -> BoxFuture<'a, Result<Arc<[u8]>, BusError>>;
+}
