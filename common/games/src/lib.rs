@@ -4,10 +4,12 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod battle;
 mod kuhn_poker;
 mod shipped;
 mod tic_tac_toe;
 
+pub use battle::{Battle, DEFAULT_RULES as BATTLE_RULES, State as BattleState, View as BattleView};
 pub use kuhn_poker::{BET, Deal, Hand, KuhnPoker, PASS};
 pub use shipped::Shipped;
 pub use tic_tac_toe::{Board, TicTacToe};

@@ -1,8 +1,10 @@
 //! [`Shipped`]: the games that ship, by name.
 
+use std::sync::Arc;
+
 use fogfall_game::{GameError, GameSet, GameVisitor, without_rules};
 
-use crate::{KuhnPoker, TicTacToe};
+use crate::{Battle, KuhnPoker, TicTacToe};
 
 /// The games that ship.
 #[derive(Debug)]
@@ -10,11 +12,12 @@ pub struct Shipped;
 
 impl GameSet for Shipped {
     fn names() -> Vec<&'static str> {
-        vec![KuhnPoker::NAME, TicTacToe::NAME]
+        vec![Battle::NAME, KuhnPoker::NAME, TicTacToe::NAME]
     }
 
     fn with<V: GameVisitor>(name: &str, rules: Option<&str>, visitor: V) -> Result<V::Out, GameError> {
         match name {
+            Battle::NAME => Ok(visitor.visit(Arc::new(Battle::new(rules)?))),
             KuhnPoker::NAME => Ok(visitor.visit(without_rules(KuhnPoker::new(), rules)?)),
             TicTacToe::NAME => Ok(visitor.visit(without_rules(TicTacToe::new(), rules)?)),
             _ => Err(Self::unknown(name)),
@@ -24,8 +27,6 @@ impl GameSet for Shipped {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use fogfall_game::Game;
 
     use super::*;

@@ -1,0 +1,134 @@
+//! `battle`: a duel of two characters, its rules wholly from a TOML file.
+//!
+//! Read in this order: `limits` and `tables` (what rules are), `reader`, `effect_rules` and `compile` (from text to
+//! tables), `state`, `moves`, `engine` and `effects` (the fight), `chance`, `world` (views and worlds), `observe`,
+//! `describe`, `experts`.
+//!
+//! **Invariant:** what a seat cannot see is a card, a special or a trap in the other side's private part, and none of
+//! them changes a public number before an event has shown it. So every world drawn from a view replays it exactly.
+
+mod chance;
+mod compile;
+mod describe;
+mod effect_rules;
+mod effects;
+mod engine;
+mod limits;
+mod moves;
+mod observe;
+mod reader;
+mod state;
+mod tables;
+mod world;
+
+use fogfall_game::{Action, Actions, Game, GameError, GameInfo, Rng, Seat, Turn};
+
+use self::state::Due;
+pub use self::state::{State, View};
+use self::tables::Tables;
+
+/// The rules that ship with the game.
+pub const DEFAULT_RULES: &str = include_str!("../../rules/battle.toml");
+
+/// A duel by the rules it was made with.
+#[derive(Debug)]
+pub struct Battle {
+    info: GameInfo,
+    tables: Tables,
+}
+
+impl Battle {
+    /// The name the game is registered under.
+    pub const NAME: &str = "battle";
+
+    /// The game by these rules; `None` for those that ship with it.
+    ///
+    /// # Errors
+    /// [`GameError::Rules`] with all mistakes of the text.
+    pub fn new(rules: Option<&str>) -> Result<Self, GameError> {
+        let text = rules.unwrap_or(DEFAULT_RULES);
+        let tables =
+            compile::compile(text).map_err(|mistakes| GameError::Rules { game: Self::NAME.to_owned(), mistakes })?;
+        let info = GameInfo {
+            name: Self::NAME.to_owned(),
+            rules: Some(text.to_owned()),
+            observation: tables.observation(),
+            actions: tables.moves().map(|play| tables.move_name(play)).collect(),
+            hidden: tables.hidden_layout(),
+            max_decisions: usize::from(tables.fight.turn_limit) + 2 * usize::from(tables.fight.specials),
+            value_scale: 1.0,
+            value_bound: 1.0,
+            perfect_information: false,
+            has_chance: true,
+            symmetries: Vec::new(),
+        };
+        Ok(Self { info, tables })
+    }
+}
+
+impl Game for Battle {
+    type State = State;
+    type View = View;
+
+    fn info(&self) -> &GameInfo {
+        &self.info
+    }
+
+    fn start(&self, setup: &mut Rng) -> State {
+        self.tables.start(setup)
+    }
+
+    fn turn(&self, state: &State) -> Turn {
+        match state.public.due {
+            Due::Pick(seat) | Due::Act(seat) => Turn::Player(seat),
+            Due::Over => Turn::Over,
+            Due::Deal(_) | Due::Initiative | Due::Strike | Due::Trigger | Due::Reveal => Turn::Chance,
+        }
+    }
+
+    fn legal(&self, state: &State, out: &mut Actions) {
+        if let Due::Pick(seat) | Due::Act(seat) = state.public.due {
+            self.tables.legal(&state.public, &state.private[usize::from(seat)], out);
+        }
+    }
+
+    fn chance(&self, state: &State, out: &mut Vec<(Action, f32)>) {
+        self.tables.chance(state, out);
+    }
+
+    fn sample(&self, state: &State, rng: &mut Rng) -> Action {
+        self.tables.sample(state, rng)
+    }
+
+    fn apply(&self, state: &mut State, action: Action) {
+        self.tables.apply(state, action);
+    }
+
+    fn payoff(&self, state: &State) -> f32 {
+        self.tables.payoff(state)
+    }
+
+    fn view(&self, state: &State, seat: Seat) -> View {
+        state.view(seat)
+    }
+
+    fn tree_key(&self, state: &State, seat: Seat) -> u64 {
+        state.tree_key(seat)
+    }
+
+    fn observe(&self, state: &State, seat: Seat, out: &mut [f32]) {
+        self.tables.observe(state, seat, out);
+    }
+
+    fn hidden(&self, state: &State, seat: Seat, out: &mut [f32]) {
+        self.tables.hidden(state, seat, out);
+    }
+
+    fn determinize(&self, view: &View, rng: &mut Rng) -> State {
+        self.tables.determinize(view, rng)
+    }
+
+    fn describe(&self, state: &State) -> String {
+        self.tables.describe(state)
+    }
+}
