@@ -1,4 +1,9 @@
 //! Conformance suites and golden files, for tests only.
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 pub mod bus;
+pub mod evaluator;
+pub mod golden;
+pub mod leaks;
 pub mod replay_log;

@@ -1,0 +1,145 @@
+//! The poison test of a search: two true games that one seat cannot tell apart give it the same visits and the same
+//! values, bit for bit, whatever the search has kept from the moves before.
+
+use std::sync::Arc;
+
+use fogfall_game::{Action, Game, Rng, Seat, Turn, stream};
+use fogfall_search::{Budget, Choice, Decision, EvalBatch, Evaluator, Gathered, Search, SearchSettings, Seats};
+use rand::RngExt;
+
+/// What is searched.
+pub struct Poison<'a, G: Game> {
+    /// The game.
+    pub game: Arc<G>,
+    /// The search under test.
+    pub settings: SearchSettings,
+    /// Its budget a move.
+    pub budget: Budget,
+    /// Answers that depend on every bit of the observation show most.
+    pub evaluator: &'a mut dyn Evaluator,
+}
+
+/// What was compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Compared {
+    /// Decisions searched in two true games with the same view.
+    pub decisions: usize,
+    /// Those in which the games really differed.
+    pub differing: usize,
+}
+
+/// One decision of a game: who moved, seeing what, and the action.
+type Searched<G> = (Seat, <G as Game>::View, Action);
+
+impl<G: Game> Poison<'_, G> {
+    /// Plays `games` games at random. At every decision it searches the game so far as it was played, and again as it
+    /// may have been played for all that the mover knows, and compares the mover's last search. Games without
+    /// [`Game::past`] are compared in their last search alone.
+    ///
+    /// # Errors
+    /// The first position in which the two searches differ: something hidden has reached the search.
+    pub fn check(&mut self, games: u64, seed: u64) -> Result<Compared, String> {
+        let mut compared = Compared::default();
+        for number in 0..games {
+            let mut rng = stream(seed, &[number]);
+            let mut state = self.game.start(&mut rng);
+            self.game.settle(&mut state, &mut rng);
+            let mut seats = Vec::new();
+            while let Turn::Player(seat) = self.game.turn(&state) {
+                self.compare(&state, seat, &seats, &mut rng, &mut compared)?;
+                seats.push(seat);
+                let mut legal = Vec::new();
+                self.game.legal(&state, &mut legal);
+                let action = legal[rng.random_range(0..legal.len())];
+                self.game.advance(&mut state, action, &mut rng);
+            }
+        }
+        Ok(compared)
+    }
+
+    fn compare(
+        &mut self,
+        state: &G::State,
+        mover: Seat,
+        seats: &[Seat],
+        rng: &mut Rng,
+        compared: &mut Compared,
+    ) -> Result<(), String> {
+        let view = self.game.view(state, mover);
+        let other = self.game.determinize(&view, rng);
+        let (played, maybe) = (self.game.describe(state), self.game.describe(&other));
+        let seed = rng.random();
+        let (truth, poisoned) = (self.search(state, mover, seats, seed), self.search(&other, mover, seats, seed));
+        compared.decisions += 1;
+        compared.differing += usize::from(played != maybe);
+        if bits(&truth) == bits(&poisoned) {
+            return Ok(());
+        }
+        Err(format!(
+            "seat {mover} cannot tell these games apart, but its searches differ:\n{played}\n  {truth:?}\n{maybe}\n  \
+             {poisoned:?}"
+        ))
+    }
+
+    /// Searches every decision of the game so far and then the mover's.
+    fn search(&mut self, state: &G::State, mover: Seat, seats: &[Seat], seed: u64) -> Decision {
+        let mut searches = [0, 1].map(|_| Search::new(Arc::clone(&self.game), self.settings));
+        let shared = self.settings.seats == Seats::Shared;
+        let index = |seat: Seat| if shared { 0 } else { usize::from(seat) };
+        for (ply, (seat, view, action)) in self.past(state, mover, seats).into_iter().enumerate() {
+            self.run(&mut searches[index(seat)], view, seed, ply as u64);
+            for search in &mut searches {
+                search.played(action);
+            }
+        }
+        let view = self.game.view(state, mover);
+        self.run(&mut searches[index(mover)], view, seed, seats.len() as u64)
+    }
+
+    /// The game's decisions in the order in which `seats` made them; none if the game does not show them.
+    fn past(&self, state: &G::State, mover: Seat, seats: &[Seat]) -> Vec<Searched<G>> {
+        let view = self.game.view(state, mover);
+        let mut shown: [Vec<Searched<G>>; 2] = Default::default();
+        for seat in [0, 1] {
+            let past = &mut shown[usize::from(seat)];
+            self.game.past(&view, state, seat, &mut |then, action| {
+                past.push((seat, self.game.view(then, seat), action));
+            });
+            past.reverse();
+        }
+        seats.iter().filter_map(|&seat| shown[usize::from(seat)].pop()).collect()
+    }
+
+    fn run(&mut self, search: &mut Search<G>, view: G::View, seed: u64, ply: u64) -> Decision {
+        let mut batch = EvalBatch::new(self.game.info().observation_len());
+        batch.want_rollouts = self.evaluator.wants_rollouts();
+        search.begin(view, self.budget, None, fogfall_game::mix(seed, ply));
+        loop {
+            match search.gather(0, &mut batch) {
+                Gathered::Busy => {}
+                Gathered::Done => break,
+                Gathered::Asked => {
+                    self.evaluator.evaluate(&mut batch);
+                    let (prior, value) = batch.answer(0);
+                    search.apply(prior, value);
+                    batch.clear();
+                }
+            }
+        }
+        let mut decision = Decision::default();
+        search.decide(Choice::Visits, &mut stream(seed, &[ply]), &mut decision);
+        decision
+    }
+}
+
+/// All that a search gives, in a form that is equal only bit for bit.
+fn bits(decision: &Decision) -> (Action, Vec<u32>, Vec<u32>, [u32; 2]) {
+    let numbers = decision.q.iter().chain(&decision.prior).chain(&decision.policy);
+    let roots = [decision.root_value, decision.network_value];
+    (
+        decision.action,
+        decision.visits.clone(),
+        numbers.map(|number| number.to_bits()).collect(),
+        roots.map(f32::to_bits),
+    )
+}
