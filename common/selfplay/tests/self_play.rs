@@ -1,0 +1,201 @@
+//! Workers and matches on small games: labels, provenance, reproducibility, weights between games, mirrored pairs.
+#![allow(clippy::unwrap_used)]
+
+use std::{collections::HashSet, sync::Arc};
+
+use fogfall_game::Game;
+use fogfall_games::{KuhnPoker, TicTacToe};
+use fogfall_proto::{GameResult, RowLayout, Trajectory, Version};
+use fogfall_search::{Budget, Cached, Choice, Hash, Rollout, RootNoise, SearchSettings, TreeLife, Uniform};
+use fogfall_selfplay::{
+    Agent, MatchSettings, Origin, PairResult, PlaySettings, Searcher, Worker, WorkerCounts, play_match,
+};
+
+const FIRST: Version = Version { epoch: 1, step: 0 };
+const SECOND: Version = Version { epoch: 1, step: 10 };
+
+fn origin(seed: u64) -> Origin {
+    Origin { run: "test".into(), rules_hash: 1, settings_hash: 2, publisher: 3, seed }
+}
+
+fn layout(game: &impl Game) -> RowLayout {
+    let info = game.info();
+    RowLayout::new(info.observation_len(), info.num_actions(), info.hidden.len())
+}
+
+/// Plays until `games` games are finished.
+fn play<G: Game>(game: &Arc<G>, settings: &PlaySettings, seed: u64, games: usize) -> (Vec<Trajectory>, WorkerCounts) {
+    let evaluator = Cached::new(Hash { seed: 1 }, 1024, game.info().num_actions());
+    let mut worker = Worker::new(Arc::clone(game), settings.clone(), origin(seed), 4, FIRST, evaluator);
+    let mut out = Vec::new();
+    while out.len() < games {
+        worker.round(&mut out);
+    }
+    (out, worker.counts())
+}
+
+fn noisy(game: &impl Game) -> PlaySettings {
+    PlaySettings {
+        noise: Some(RootNoise { concentration: 10.0, fraction: 0.25 }),
+        opening_decisions: 4,
+        ..PlaySettings::new(game.info(), Budget::Simulations(24))
+    }
+}
+
+#[test]
+fn every_row_is_labelled_from_its_movers_side_and_carries_what_was_searched() {
+    let game = Arc::new(TicTacToe::new());
+    let (games, counts) = play(&game, &noisy(&*game), 5, 40);
+    let mut results = HashSet::new();
+    for t in &games {
+        let GameResult::Finished(payoff) = t.result else { panic!("tic-tac-toe is never cut") };
+        results.insert(payoff as i32);
+        let rows: Vec<_> = layout(&*game).rows(&t.rows).map(|r| r.to_row()).collect();
+        assert_eq!((rows.len(), t.decisions as usize), (t.row_count as usize, rows.len()));
+        for (ply, row) in rows.iter().enumerate() {
+            assert_eq!(usize::from(row.seat), ply % 2);
+            assert_eq!(row.value, if row.seat == 0 { payoff } else { -payoff });
+            assert_eq!(row.legal.len(), 9 - ply);
+            assert!(row.legal.contains(&row.action));
+            assert!((row.policy.iter().sum::<f32>() - 1.0).abs() < 1e-4);
+            assert!((row.prior.iter().sum::<f32>() - 1.0).abs() < 1e-4);
+            assert_eq!(row.version, FIRST);
+            let forced = row.legal.len() == 1;
+            assert_eq!(row.simulations, if forced { 1 } else { 24 });
+            assert_eq!((row.policy_weight, row.value_weight), (if forced { 0.0 } else { 1.0 }, 1.0));
+            let visits: u32 = row.visits.iter().sum();
+            assert_eq!(visits, row.simulations - 1, "one visit is the root's own");
+        }
+    }
+    assert!(results.contains(&1) && results.contains(&-1), "both seats win some of 40 games: {results:?}");
+    assert_eq!(counts.games as usize, games.len());
+    assert_eq!(counts.rows, games.iter().map(|t| u64::from(t.row_count)).sum::<u64>());
+    assert!(counts.cache_hits > 0 && counts.cache_hits < counts.evaluations);
+}
+
+#[test]
+fn the_same_seed_plays_the_same_games_and_another_seed_others() {
+    let game = Arc::new(KuhnPoker::new());
+    let settings = noisy(&*game);
+    assert_eq!(play(&game, &settings, 1, 20).0, play(&game, &settings, 1, 20).0);
+    let (a, b) = (play(&game, &settings, 1, 20).0, play(&game, &settings, 2, 20).0);
+    assert!(a.iter().zip(&b).any(|(a, b)| a.rows != b.rows));
+    let parts: HashSet<_> = a.iter().map(|t| t.part).collect();
+    assert_eq!(parts.len(), a.len(), "every part has its own id");
+}
+
+#[test]
+fn a_game_cut_at_the_length_limit_is_truncated_and_labelled_by_its_last_root_value() {
+    let game = Arc::new(TicTacToe::new());
+    let settings = PlaySettings { max_decisions: 3, ..noisy(&*game) };
+    let (games, counts) = play(&game, &settings, 5, 10);
+    assert_eq!(counts.truncated, counts.games);
+    for t in games {
+        assert_eq!((t.result, t.decisions), (GameResult::Truncated, 3));
+        let rows: Vec<_> = layout(&*game).rows(&t.rows).map(|r| r.to_row()).collect();
+        let last = rows[2].root_value; // seat 0 moved last
+        assert_eq!([rows[0].value, rows[1].value, rows[2].value], [last, -last, last]);
+    }
+}
+
+#[test]
+fn cheap_searches_carry_no_policy_label_and_no_noise() {
+    let game = Arc::new(TicTacToe::new());
+    let settings = PlaySettings { cheap: Budget::Simulations(6), full_share: 0.25, ..noisy(&*game) };
+    let (games, _) = play(&game, &settings, 5, 60);
+    let rows: Vec<_> = games.iter().flat_map(|t| layout(&*game).rows(&t.rows).map(|r| r.to_row())).collect();
+    let free: Vec<_> = rows.iter().filter(|r| r.legal.len() > 1).collect();
+    let full = free.iter().filter(|r| r.policy_weight == 1.0).count();
+    let share = full as f64 / free.len() as f64;
+    assert!((0.18..0.32).contains(&share), "{share} of {}", free.len()); // 0.25, three standard errors of 0.02
+    assert!(free.iter().all(|r| r.simulations == if r.policy_weight == 1.0 { 24 } else { 6 }));
+}
+
+#[test]
+fn games_in_progress_finish_with_the_weights_they_began_with() {
+    let game = Arc::new(TicTacToe::new());
+    let evaluator = |seed| Cached::new(Hash { seed }, 0, 9);
+    let settings = noisy(&*game);
+    let mut worker = Worker::new(Arc::clone(&game), settings, origin(1), 6, FIRST, evaluator(1));
+    let mut out = Vec::new();
+    for _ in 0..60 {
+        worker.round(&mut out);
+    }
+    let before = out.len();
+    worker.renew(SECOND, evaluator(2));
+    worker.renew(FIRST, evaluator(3));
+    assert_eq!(worker.version(), SECOND, "weights never go back");
+    while out.len() < before + 20 {
+        worker.round(&mut out);
+    }
+    let mut versions = Vec::new();
+    for t in &out {
+        let of_rows: HashSet<_> = layout(&*game).rows(&t.rows).map(|r| r.version()).collect();
+        assert_eq!(of_rows.len(), 1, "one game, one version");
+        versions.extend(of_rows);
+    }
+    assert!(versions[..before].iter().all(|&v| v == FIRST));
+    assert_eq!(versions[before..].iter().filter(|&&v| v == FIRST).count(), 6, "the six games in progress");
+    assert!(versions[before + 6..].iter().all(|&v| v == SECOND));
+}
+
+fn searcher(game: &impl Game, simulations: u32, life: TreeLife) -> Agent {
+    Agent::Search(Box::new(Searcher {
+        evaluator: Box::new(Rollout),
+        search: SearchSettings { life, ..SearchSettings::for_game(game.info()) },
+        budget: Budget::Simulations(simulations),
+        choice: Choice::Visits,
+    }))
+}
+
+fn score(pairs: &[PairResult]) -> f64 {
+    let games = pairs.iter().flatten();
+    games.map(|g| f64::from(g.payoff.signum()) / 2.0 + 0.5).sum::<f64>() / (2.0 * pairs.len() as f64)
+}
+
+#[test]
+fn search_beats_random_play_from_both_seats() {
+    let game = Arc::new(TicTacToe::new());
+    for life in [TreeLife::Move, TreeLife::Game] {
+        let mut agents = [searcher(&*game, 100, life), Agent::Random];
+        let settings = MatchSettings { pairs: 40, slots: 7, seed: 1 };
+        let pairs = play_match(&game, &mut agents, settings, &|| false);
+        assert_eq!(pairs.len(), 40);
+        assert!(score(&pairs) > 0.86, "{}", score(&pairs)); // perfect play scores 0.95
+        let lost_second = pairs.iter().filter(|p| p[1].payoff < 0.0).count();
+        assert!(lost_second <= 3, "{lost_second} of 40 lost as second player");
+    }
+}
+
+#[test]
+fn a_match_of_an_agent_against_itself_is_even_in_every_pair() {
+    let game = Arc::new(KuhnPoker::new());
+    let uniform = || {
+        Agent::Search(Box::new(Searcher {
+            evaluator: Box::new(Uniform),
+            search: SearchSettings::for_game(game.info()),
+            budget: Budget::Simulations(50),
+            choice: Choice::Visits,
+        }))
+    };
+    // Most visited actions do not depend much on the seed here, but on the cards: the same cards for both games.
+    let settings = MatchSettings { pairs: 30, slots: 4, seed: 3 };
+    let pairs = play_match(&game, &mut [uniform(), uniform()], settings, &|| false);
+    let even = pairs.iter().filter(|p| p[0].payoff + p[1].payoff == 0.0).count();
+    assert!(even >= 25, "{even} of 30 pairs cancel out");
+    assert!(pairs.iter().any(|p| p[0].payoff != 0.0));
+}
+
+#[test]
+fn a_match_is_reproducible_whatever_the_number_of_slots_and_can_be_stopped() {
+    let game = Arc::new(KuhnPoker::new());
+    let run = |slots, seed| {
+        let mut agents = [searcher(&*game, 20, TreeLife::Move), Agent::Random];
+        play_match(&game, &mut agents, MatchSettings { pairs: 12, slots, seed }, &|| false)
+    };
+    assert_eq!(run(1, 4), run(9, 4));
+    assert_ne!(run(1, 4), run(1, 5));
+    let mut agents = [Agent::Random, Agent::Random];
+    let settings = MatchSettings { pairs: 12, slots: 1, seed: 1 };
+    assert!(play_match(&game, &mut agents, settings, &|| true).is_empty());
+}
