@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fogfall_game::contract::{Leak, Leaky, Report, Settings, Violation, check};
 use fogfall_game::{Game, GameSet, GameVisitor};
-use fogfall_games::{KuhnPoker, Shipped, TicTacToe};
+use fogfall_games::{Battle, KuhnPoker, Shipped, TicTacToe};
 
 struct Contract;
 
@@ -41,13 +41,23 @@ fn kuhn_poker_is_checked_in_all_its_situations() {
     assert!(report.past_decisions > 0);
 }
 
-#[test]
-fn every_leak_is_found_in_kuhn_poker() {
+fn every_leak_is_found<G: Game>(game: impl Fn() -> G, settings: &Settings) {
     for leak in Leak::ALL {
-        let violations = check(&Leaky::new(KuhnPoker::new(), leak), &Settings::default()).unwrap_err();
+        let violations = check(&Leaky::new(game(), leak), settings).unwrap_err();
         let found = violations.iter().any(|violation| leak.breaks().contains(&violation.rule));
         assert!(found, "{leak:?}:\n{}", explain(violations));
     }
+}
+
+#[test]
+fn every_leak_is_found_in_kuhn_poker() {
+    every_leak_is_found(KuhnPoker::new, &Settings::default());
+}
+
+#[test]
+fn every_leak_is_found_in_battle() {
+    let settings = Settings { games: 10, pairs: 1_000, draws: 1_000, ..Settings::default() };
+    every_leak_is_found(|| Battle::new(None).unwrap(), &settings);
 }
 
 #[test]
