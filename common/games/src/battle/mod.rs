@@ -13,6 +13,7 @@ mod describe;
 mod effect_rules;
 mod effects;
 mod engine;
+mod experts;
 mod limits;
 mod moves;
 mod observe;
@@ -20,6 +21,7 @@ mod reader;
 mod state;
 mod tables;
 mod world;
+mod worth;
 
 use fogfall_game::{Action, Actions, Game, GameError, GameInfo, Rng, Seat, Turn};
 
@@ -126,6 +128,14 @@ impl Game for Battle {
 
     fn determinize(&self, view: &View, rng: &mut Rng) -> State {
         self.tables.determinize(view, rng)
+    }
+
+    fn experts(&self) -> &'static [&'static str] {
+        experts::EXPERTS
+    }
+
+    fn expert_move(&self, expert: &str, view: &View, legal: &[Action], rng: &mut Rng) -> Action {
+        self.tables.expert_move(expert, view, legal, rng)
     }
 
     fn describe(&self, state: &State) -> String {
