@@ -1,0 +1,137 @@
+//! Exact numbers of Kuhn poker and tic-tac-toe against what is known of them.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::HashMap;
+
+use fogfall_eval::{ExactError, Exploitability, Referee, RefereeError, nash_conv};
+use fogfall_game::contract::{Leak, Leaky};
+use fogfall_game::{Action, Game, stream};
+use fogfall_games::{Hand, KuhnPoker, TicTacToe};
+
+fn kuhn(policy: &mut dyn FnMut(&Hand, &[Action]) -> Vec<f64>) -> Result<Exploitability, ExactError> {
+    let game = KuhnPoker::new();
+    nash_conv(&game, &game.start(&mut stream(0, &[])), policy, 1_000)
+}
+
+fn simple(name: &str, actions: usize) -> Vec<f64> {
+    let mut odds = vec![0.0; actions];
+    match name {
+        "uniform" => odds.fill(1.0 / actions as f64),
+        "first_legal" => odds[0] = 1.0,
+        "last_legal" => odds[actions - 1] = 1.0,
+        "two_thirds_first_rest_last" => {
+            odds[0] += 2.0 / 3.0;
+            odds[actions - 1] += 1.0 / 3.0;
+        }
+        other => panic!("unknown policy {other}"),
+    }
+    odds
+}
+
+#[test]
+fn nash_conv_of_simple_policies_of_kuhn_poker_agrees_with_open_spiel() {
+    let reference: HashMap<String, HashMap<String, HashMap<String, f64>>> =
+        serde_json::from_str(include_str!("data/nash_conv_reference.json")).unwrap();
+    let policies = &reference["kuhn_poker"];
+    assert_eq!(policies.len(), 4);
+    for (name, expected) in policies {
+        let found = kuhn(&mut |_, legal| simple(name, legal.len())).unwrap();
+        assert!((found.nash_conv - expected["nash_conv"]).abs() < 1e-6, "{name}: {found:?}");
+        assert!((found.value - expected["value_player_0"]).abs() < 1e-6, "{name}: {found:?}");
+        assert_eq!(found.information_sets, 12);
+    }
+}
+
+/// Kuhn's equilibria are a family in seat 0's probability `alpha` of betting the lowest card: it bets the highest with
+/// `3 alpha`, and calls with the middle card with `alpha + 1/3`. Seat 1 always answers with the highest card, bets the
+/// lowest after a pass and calls with the middle card, each in a third of the cases.
+fn equilibrium(hand: &Hand, alpha: f64) -> Vec<f64> {
+    let text = serde_json::to_value(hand).unwrap();
+    let card = text["card"].as_u64().unwrap() as usize;
+    let made = text["betting"]["count"].as_u64().unwrap();
+    let facing_bet = made == 2 || (made == 1 && text["betting"]["made"][0] == 1);
+    let bet = match (text["seat"].as_u64().unwrap(), facing_bet) {
+        (0, false) => [alpha, 0.0, 3.0 * alpha][card],
+        (0, true) => [0.0, alpha + 1.0 / 3.0, 1.0][card],
+        (_, false) => [1.0 / 3.0, 0.0, 1.0][card],
+        (_, true) => [0.0, 1.0 / 3.0, 1.0][card],
+    };
+    vec![1.0 - bet, bet]
+}
+
+#[test]
+fn the_known_equilibria_of_kuhn_poker_have_nash_conv_zero_and_cost_the_first_seat_an_eighteenth() {
+    for alpha in [0.0, 0.2, 1.0 / 3.0] {
+        let found = kuhn(&mut |hand, _| equilibrium(hand, alpha)).unwrap();
+        assert!(found.nash_conv.abs() < 1e-6, "{alpha}: {found:?}");
+        assert!((found.value + 1.0 / 18.0).abs() < 1e-6, "{alpha}: {found:?}");
+    }
+}
+
+#[test]
+fn a_policy_that_is_no_distribution_is_refused() {
+    let error = kuhn(&mut |_, _| vec![0.5, 0.6]).unwrap_err();
+    assert_eq!(error, ExactError::Policy { probabilities: vec![0.5, 0.6], legal: 2 });
+}
+
+#[test]
+fn legal_actions_that_depend_on_the_hidden_card_are_refused() {
+    let game = Leaky::new(KuhnPoker::new(), Leak::Legal);
+    let root = game.start(&mut stream(0, &[]));
+    let refused = nash_conv(&game, &root, &mut |_, legal| simple("uniform", legal.len()), 1_000);
+    assert!(matches!(refused, Err(ExactError::Legal { .. })), "{refused:?}");
+}
+
+#[test]
+fn a_tree_above_the_limit_is_refused() {
+    let game = TicTacToe::new();
+    let root = game.start(&mut stream(0, &[]));
+    let policy = &mut |_: &_, legal: &[Action]| simple("uniform", legal.len());
+    assert_eq!(nash_conv(&game, &root, policy, 1_000), Err(ExactError::TooLarge { max_nodes: 1_000 }));
+}
+
+#[test]
+fn tic_tac_toe_has_5478_positions_and_4520_decisions_and_is_a_draw() {
+    let game = TicTacToe::new();
+    let referee = Referee::solve(&game, &game.start(&mut stream(0, &[])), 10_000).unwrap();
+    assert_eq!((referee.positions(), referee.decisions().len()), (5478, 4520));
+    let start = referee.decisions().iter().find(|position| position.legal.len() == 9).unwrap();
+    assert_eq!(start.values, [0.0; 9]);
+}
+
+#[test]
+fn perfect_play_makes_no_mistake_and_the_first_legal_action_many() {
+    let game = TicTacToe::new();
+    let referee = Referee::solve(&game, &game.start(&mut stream(0, &[])), 10_000).unwrap();
+    let best: Vec<Action> = referee
+        .decisions()
+        .iter()
+        .map(|position| position.legal[position.values.iter().position(|&v| v == position.value()).unwrap()])
+        .collect();
+    assert_eq!(referee.verdict(best).mistakes, 0);
+    let verdict = referee.judge(|_, legal| legal[0]);
+    assert_eq!(verdict.decisions, 4520);
+    assert!(verdict.mistakes > 1_000, "{verdict:?}");
+    assert_eq!(verdict.examples.len(), 5);
+}
+
+#[test]
+fn a_missed_win_and_an_unblocked_line_are_mistakes() {
+    let game = TicTacToe::new();
+    let mut board = game.start(&mut stream(0, &[]));
+    for action in [0, 3, 1, 4] {
+        game.apply(&mut board, action); // x: 0 1, o: 3 4: x wins by 2, else o wins by 5
+    }
+    let referee = Referee::solve(&game, &board, 10_000).unwrap();
+    let position = referee.decisions().iter().find(|position| position.view == board).unwrap();
+    assert_eq!(position.legal, [2, 5, 6, 7, 8]);
+    assert_eq!(position.loss(2), 0.0);
+    assert_eq!(position.loss(6), 2.0); // from won to lost
+}
+
+#[test]
+fn a_game_with_hidden_cards_has_no_referee() {
+    let game = KuhnPoker::new();
+    let refused = Referee::solve(&game, &game.start(&mut stream(0, &[])), 10_000).unwrap_err();
+    assert_eq!(refused, RefereeError::NotDeterministic { game: "kuhn_poker".to_owned() });
+}
