@@ -1,7 +1,7 @@
 //! Honest numbers: intervals over independent samples, matches in numbers, exact exploitability of policies in small
 //! games, and exhaustive referees for games of perfect information.
 //!
-//! What is exact here is exact: no sampling, no search. It plays nothing itself.
+//! What is exact is exact: the game is laid out whole, nothing is sampled but the search of the player that is measured.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -9,9 +9,11 @@ mod interval;
 mod match_stats;
 
 mod exact;
+mod figures;
 mod referee;
 
 pub use exact::{ExactError, Exploitability, Policy, nash_conv};
+pub use figures::{ExactFigures, decide_all};
 pub use interval::Interval;
 pub use match_stats::MatchStats;
 pub use referee::{Referee, RefereeError, SolvedPosition, Verdict};

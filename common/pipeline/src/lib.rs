@@ -2,12 +2,14 @@
 //! queue is bounded, every wait has a deadline and is counted.
 
 mod intake;
+mod play_flags;
 mod self_play;
 mod stages;
 mod stop;
 mod weights;
 
 pub use intake::{Intake, IntakeState, IntakeStatus, Waiting};
+pub use play_flags::{PlayFlags, SearchFlags};
 pub use self_play::{SelfPlay, SelfPlaySettings, SelfPlayStats};
 pub use stages::{StageCounts, Stages};
 pub use stop::Stop;

@@ -1,0 +1,159 @@
+//! Exact figures of a searching player, for games small enough to have them: mistakes by the referee's count, or
+//! NashConv.
+
+use std::sync::Arc;
+
+use fogfall_game::{Game, mix, stream};
+use fogfall_search::{Decision, EvalBatch, Gathered, Search};
+use fogfall_selfplay::Searcher;
+
+use crate::{ExactError, Referee, nash_conv};
+
+/// A game with more positions or tree nodes than this has no exact figures.
+const MAX_SIZE: usize = 50_000;
+/// Positions searched at a time.
+const LANES: usize = 64;
+/// Searches of each information set, whose visit shares are averaged: one search is noise, and NashConv is convex.
+const REPEATS: u64 = 16;
+
+/// What can be said exactly about players of a game.
+pub enum ExactFigures<G: Game> {
+    /// A deterministic game of perfect information: how often a player gives value away.
+    Mistakes(Referee<G::View>),
+    /// A small game with chance or hidden information: NashConv from this state on.
+    NashConv(Box<G::State>),
+}
+
+impl<G: Game> ExactFigures<G> {
+    /// Lays the game out; none if it is too large, or its start is drawn at random.
+    pub fn new(game: &G) -> Option<Self> {
+        let root = game.start(&mut stream(0, &[]));
+        if game.describe(&root) != game.describe(&game.start(&mut stream(1, &[]))) {
+            return None;
+        }
+        if game.info().is_deterministic() {
+            return Referee::solve(game, &root, MAX_SIZE).ok().map(Self::Mistakes);
+        }
+        let uniform = &mut |_: &G::View, legal: &[_]| vec![1.0 / legal.len() as f64; legal.len()];
+        nash_conv(game, &root, uniform, MAX_SIZE).ok().map(|_| Self::NashConv(Box::new(root)))
+    }
+
+    /// What the figure is called.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Mistakes(referee) => format!("mistakes in {} positions", referee.decisions().len()),
+            Self::NashConv(_) => "NashConv of visit shares".to_owned(),
+        }
+    }
+
+    /// Measures a player.
+    ///
+    /// # Errors
+    /// [`ExactError`] if the game's views or legal actions contradict each other.
+    pub fn measure(&self, game: &Arc<G>, player: &mut Searcher, seed: u64) -> Result<f64, ExactError> {
+        match self {
+            Self::Mistakes(referee) => {
+                let views: Vec<_> = referee.decisions().iter().map(|d| d.view.clone()).collect();
+                let decisions = decide_all(game, player, &views, seed);
+                Ok(referee.verdict(decisions.iter().map(|d| d.action)).mistakes as f64)
+            }
+            Self::NashConv(root) => {
+                let mut policy = |view: &G::View, legal: &[_]| {
+                    let views = vec![view.clone(); REPEATS as usize];
+                    mean_visit_shares(&decide_all(game, player, &views, seed), legal.len())
+                };
+                nash_conv(&**game, root, &mut policy, MAX_SIZE).map(|e| e.nash_conv)
+            }
+        }
+    }
+}
+
+fn mean_visit_shares(decisions: &[Decision], legal: usize) -> Vec<f64> {
+    let mut mean = vec![0.0; legal];
+    for decision in decisions {
+        let total: u32 = decision.visits.iter().sum();
+        for (i, mean) in mean.iter_mut().enumerate() {
+            // A search of one simulation has no visits: it would play by its prior.
+            let share =
+                if total > 0 { f64::from(decision.visits[i]) / f64::from(total) } else { f64::from(decision.prior[i]) };
+            *mean += share / decisions.len() as f64;
+        }
+    }
+    let total: f64 = mean.iter().sum();
+    mean.iter().map(|share| share / total).collect()
+}
+
+/// The player's decision in each of these situations, many at a time.
+pub fn decide_all<G: Game>(game: &Arc<G>, player: &mut Searcher, views: &[G::View], seed: u64) -> Vec<Decision> {
+    let mut decisions = vec![Decision::default(); views.len()];
+    let mut batch = EvalBatch::new(game.info().observation_len());
+    batch.want_rollouts = player.evaluator.wants_rollouts();
+    let mut waiting = (0..views.len()).rev().collect::<Vec<_>>();
+    let mut lanes: Vec<Option<(usize, Search<G>)>> = (0..LANES.min(views.len())).map(|_| None).collect();
+    loop {
+        for (lane, place) in lanes.iter_mut().enumerate() {
+            loop {
+                if place.is_none() {
+                    let Some(index) = waiting.pop() else { break };
+                    let mut search = Search::new(Arc::clone(game), player.search);
+                    search.begin(views[index].clone(), player.budget, None, mix(seed, index as u64));
+                    *place = Some((index, search));
+                }
+                let Some((index, search)) = place else { break };
+                if search.gather(lane as u32, &mut batch) != Gathered::Done {
+                    break;
+                }
+                let rng = &mut stream(seed, &[*index as u64, 1]);
+                search.decide(player.choice, rng, &mut decisions[*index]);
+                *place = None;
+            }
+        }
+        if lanes.iter().all(Option::is_none) {
+            return decisions;
+        }
+        player.evaluator.evaluate(&mut batch);
+        for row in 0..batch.len() {
+            let (prior, value) = batch.answer(row);
+            let (_, search) = lanes[batch.lane[row] as usize].as_mut().expect("it asked");
+            search.apply(prior, value);
+        }
+        batch.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fogfall_games::{KuhnPoker, TicTacToe};
+    use fogfall_search::{Budget, Choice, Evaluator, Rollout, SearchSettings, Uniform};
+
+    use super::*;
+
+    fn player(game: &impl Game, evaluator: Box<dyn Evaluator>, simulations: u32) -> Searcher {
+        Searcher {
+            evaluator,
+            search: SearchSettings::for_game(game.info()),
+            budget: Budget::Simulations(simulations),
+            choice: Choice::Visits,
+        }
+    }
+
+    #[test]
+    fn more_search_makes_fewer_mistakes() {
+        let game = Arc::new(TicTacToe::new());
+        let exact = ExactFigures::new(&*game).unwrap();
+        assert_eq!(exact.name(), "mistakes in 4520 positions");
+        let mut mistakes = |n| exact.measure(&game, &mut player(&*game, Box::new(Rollout), n), 1).unwrap();
+        let (few, many) = (mistakes(4), mistakes(400));
+        assert!(many < 60.0 && few > 5.0 * many, "{few} with 4 simulations, {many} with 400");
+    }
+
+    #[test]
+    fn a_player_that_follows_uniform_priors_has_the_uniform_policys_nash_conv() {
+        let game = Arc::new(KuhnPoker::new());
+        let exact = ExactFigures::new(&*game).unwrap();
+        let found = exact.measure(&game, &mut player(&*game, Box::new(Uniform), 1), 1).unwrap();
+        assert!((found - 0.916_667).abs() < 1e-5, "{found}");
+        let searched = exact.measure(&game, &mut player(&*game, Box::new(Rollout), 200), 1).unwrap();
+        assert!((0.2..0.5).contains(&searched), "{searched}"); // about 0.3 for literal determinized search
+    }
+}

@@ -1,0 +1,112 @@
+//! How games are played, as settings: the same names for learner, actor and matches, and in a run's manifest.
+
+use fogfall_game::GameInfo;
+use fogfall_search::{Budget, Keys, Label, RootNoise, SearchSettings, Seats, TreeLife};
+use fogfall_selfplay::PlaySettings;
+
+fogfall_service::settings! {
+    /// Search
+    pub struct SearchFlags {
+        /// Simulations of a full search, or nodes it adds with `--budget new_nodes`.
+        simulations: u32 = 64, in 1..=1_000_000, class Learning;
+        /// What the budget of a move counts.
+        budget: String = "simulations".into(), one_of &["simulations", "new_nodes"], class Learning;
+        /// Exploration constant c of PUCT, in units of the game's value scale; raising it follows the prior longer.
+        c_puct: f32 = 1.25, in 0.01..=100.0, class Learning;
+        /// An unvisited action is taken to be worth its node's mean less this.
+        fpu_reduction: f32 = 0.2, in 0.0..=10.0, class Learning;
+        /// What tells two children of an action apart: nothing (open loop), or what the tree's owner saw.
+        tree_keys: String = "auto".into(), one_of &["auto", "actions", "owner"], class Learning;
+        /// Who shares a search tree.
+        tree_seats: String = "auto".into(), one_of &["auto", "shared", "per_seat"], class Learning;
+        /// How long a tree lives: a move, or a game.
+        tree: String = "move".into(), one_of &["move", "game"], class Learning;
+        /// Policy label: shares of visits, or the regularised policy over completed values.
+        label: String = "completed_q".into(), one_of &["visits", "completed_q"], class Learning;
+        /// Sharpness of the completed_q label: scale of values in (offset + most visits) * scale * value.
+        label_scale: f32 = 0.1, in 0.0..=100.0, class Learning;
+        /// Offset in the same formula.
+        label_offset: f32 = 50.0, in 0.0..=10_000.0, class Learning;
+    }
+}
+
+fogfall_service::settings! {
+    /// Self-play
+    pub struct PlayFlags {
+        /// Share of decisions with a full search; the others are cheap and teach only values.
+        full_share: f32 = 1.0, in 0.01..=1.0, class Learning;
+        /// Simulations of a cheap search.
+        cheap_simulations: u32 = 16, in 1..=1_000_000, class Learning;
+        /// Share of Dirichlet noise in the root's prior of full searches; 0 for none.
+        noise_fraction: f32 = 0.25, in 0.0..=1.0, class Learning;
+        /// Sum of the Dirichlet parameters; each is this over the number of legal actions.
+        noise_concentration: f32 = 10.0, in 0.01..=1000.0, class Learning;
+        /// Decisions of both seats together that are played at the opening temperature.
+        opening_decisions: u32 = 12, in 0..=1_000_000, class Learning;
+        /// Temperature of the choice in the opening: probability of a move is its visits to the power of 1 / temperature.
+        opening_temperature: f32 = 1.0, in 0.0..=100.0, class Learning;
+        /// Temperature of the choice after the opening; 0 plays the most visited move.
+        temperature: f32 = 0.25, in 0.0..=100.0, class Learning;
+        /// Games with more decisions are cut; 0 for the game's own limit.
+        max_decisions: usize = 0, in 0..=1_000_000, class Learning;
+    }
+}
+
+impl SearchFlags {
+    /// The search these settings ask for.
+    pub fn search(&self, info: &GameInfo) -> SearchSettings {
+        let base = SearchSettings::for_game(info);
+        SearchSettings {
+            c_puct: self.c_puct,
+            fpu_reduction: self.fpu_reduction,
+            keys: match self.tree_keys.as_str() {
+                "actions" => Keys::Actions,
+                "owner" => Keys::Owner,
+                _ => base.keys,
+            },
+            seats: match self.tree_seats.as_str() {
+                "shared" => Seats::Shared,
+                "per_seat" => Seats::PerSeat,
+                _ => base.seats,
+            },
+            life: if self.tree == "game" { TreeLife::Game } else { TreeLife::Move },
+            label: match self.label.as_str() {
+                "visits" => Label::Visits,
+                _ => Label::CompletedQ { scale: self.label_scale, offset: self.label_offset },
+            },
+            ..base
+        }
+    }
+
+    /// A budget of `n`.
+    pub fn budget_of(&self, n: u32) -> Budget {
+        match self.budget.as_str() {
+            // A subtree with nothing new to add ends its search at eight times the budget.
+            "new_nodes" => Budget::NewNodes { nodes: n, max_simulations: n.saturating_mul(8) },
+            _ => Budget::Simulations(n),
+        }
+    }
+
+    /// The budget of a full search.
+    pub fn full_budget(&self) -> Budget {
+        self.budget_of(self.simulations)
+    }
+}
+
+impl PlayFlags {
+    /// Self-play by these settings.
+    pub fn play(&self, search: &SearchFlags, info: &GameInfo) -> PlaySettings {
+        let noise = RootNoise { concentration: self.noise_concentration, fraction: self.noise_fraction };
+        PlaySettings {
+            search: search.search(info),
+            full: search.full_budget(),
+            cheap: search.budget_of(self.cheap_simulations),
+            full_share: self.full_share,
+            noise: (self.noise_fraction > 0.0).then_some(noise),
+            opening_decisions: self.opening_decisions,
+            opening_temperature: self.opening_temperature,
+            temperature: self.temperature,
+            max_decisions: if self.max_decisions == 0 { info.max_decisions } else { self.max_decisions },
+        }
+    }
+}

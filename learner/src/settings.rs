@@ -1,0 +1,103 @@
+//! The learner's own settings. How games are played is declared in `fogfall-pipeline`.
+
+use fogfall_service::settings::ByteSize;
+
+fogfall_service::settings! {
+    /// Network
+    pub struct NetworkFlags {
+        /// Numbers in a hidden layer.
+        width: usize = 128, in 8..=4096, class Identity;
+        /// Residual blocks.
+        blocks: usize = 2, in 0..=64, class Identity;
+    }
+}
+
+fogfall_service::settings! {
+    /// Training
+    pub struct TrainFlags {
+        /// Rows in a batch.
+        batch_rows: usize = 512, in 1..=1_000_000, class Learning;
+        /// Learning rate after warm-up.
+        learning_rate: f64 = 1e-3, in 1e-8..=10.0, class Learning;
+        /// Optimizer.
+        optimizer: String = "adamw".into(), one_of &["adamw", "adam", "sgd"], class Learning;
+        /// Momentum of sgd.
+        momentum: f64 = 0.9, in 0.0..=0.9999, class Learning;
+        /// Weight of the value term.
+        value_weight: f64 = 1.0, in 0.0..=1e6, class Learning;
+        /// Weight of the policy term.
+        policy_weight: f64 = 1.0, in 0.0..=1e6, class Learning;
+        /// Weight of the squared weights; decoupled with adamw.
+        weight_decay: f64 = 1e-4, in 0.0..=1e3, class Learning;
+        /// Share of the search's root value in the value label; the rest is the game's result.
+        root_value_share: f32 = 0.5, in 0.0..=1.0, class Learning;
+        /// Gradients with a larger norm are scaled down to it.
+        clip_norm: f64 = 5.0, in 1e-6..=1e9, class Learning;
+        /// Steps over which the learning rate rises to its value.
+        warmup_steps: u64 = 200, in 0..=1_000_000_000, class Learning;
+        /// How the learning rate falls.
+        schedule: String = "constant".into(), one_of &["constant", "cosine", "step"], class Learning;
+        /// Length of the cosine schedule, or steps between falls of the step schedule.
+        schedule_steps: u64 = 100_000, in 1..=1_000_000_000_000, class Learning;
+        /// Factor of each fall of the step schedule; floor of the cosine schedule.
+        schedule_factor: f64 = 0.1, in 0.0..=1.0, class Learning;
+        /// Most weight that the average of the weights gives to its past at a step.
+        average_decay: f64 = 0.999, in 0.0..=0.999_999, class Learning;
+        /// Use each row in a random one of the game's symmetries.
+        symmetries: bool = true, class Learning;
+    }
+}
+
+fogfall_service::settings! {
+    /// Replay
+    pub struct ReplayFlags {
+        /// Rows sampled per row stored, over the run. Raising it trains more on each row.
+        replay_ratio: f64 = 8.0, in 0.01..=10_000.0, class Learning;
+        /// Rows the window must hold before training begins.
+        min_rows: u64 = 10_000, in 1..=1_000_000_000, class Learning;
+        /// Rows in the window.
+        window_rows: usize = 300_000, in 1..=1_000_000_000, class Learning;
+        /// Memory the window may take.
+        window_bytes: ByteSize = ByteSize(4 << 30), in ByteSize(1 << 20)..=ByteSize(1 << 44), class Operational;
+        /// Most rows in the replay log.
+        log_rows: u64 = 1_000_000, in 1..=1_000_000_000_000, class Operational;
+        /// Most bytes in the replay log.
+        log_bytes: ByteSize = ByteSize(4 << 30), in ByteSize(1 << 20)..=ByteSize(1 << 50), class Operational;
+    }
+}
+
+fogfall_service::settings! {
+    /// Run
+    pub struct RunFlags {
+        /// Root of all randomness.
+        seed: u64 = 1, in 0..=u64::MAX, class Learning;
+        /// Where training runs: auto, cpu, cuda, or cuda:N.
+        device: String = "auto".into(), class Operational;
+        /// Self-play threads; 0 for one a core.
+        selfplay_threads: usize = 0, in 0..=4096, class Operational;
+        /// Games in progress a thread.
+        slots: usize = 32, in 1..=65_536, class Operational;
+        /// Evaluations that each self-play thread remembers; 0 for none.
+        cache_entries: usize = 16_384, in 0..=1_000_000_000, class Operational;
+        /// Threads of a train step on the CPU.
+        train_threads: usize = 1, in 1..=1024, class Operational;
+        /// Train steps between two publications of weights.
+        publish_steps: u64 = 100, in 1..=1_000_000_000, class Operational;
+        /// Seconds between checkpoints.
+        checkpoint_s: u64 = 60, in 1..=1_000_000, class Operational;
+        /// The newest checkpoints that are kept.
+        keep_last: usize = 3, in 1..=1_000_000, class Operational;
+        /// Besides these, one checkpoint for each so many train steps is kept; 0 for none.
+        keep_every_steps: u64 = 0, in 0..=1_000_000_000, class Operational;
+        /// Least seconds between rounds of matches against the opponents; 0 for no matches.
+        match_every_s: u64 = 30, in 0..=1_000_000, class Operational;
+        /// Pairs of games against each opponent.
+        match_pairs: u32 = 25, in 1..=100_000, class Operational;
+        /// Most share of one core that matches take.
+        match_share: f64 = 0.15, in 0.001..=1.0, class Operational;
+        /// Seconds between lines in metrics.jsonl.
+        metrics_every_s: u64 = 5, in 1..=100_000, class Operational;
+        /// Seconds that a stop may take before what is unfinished is given up.
+        stop_within_s: u64 = 20, in 1..=100_000, class Operational;
+    }
+}
