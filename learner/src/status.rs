@@ -1,7 +1,7 @@
 //! What a run looks like at one moment: the one record behind the live view, the log line, `--json`, `metrics.jsonl`,
-//! the plots and the status page.
+//! the plots and the status page. A record written by an older learner still reads: fields it lacks take their default.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// What the run is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,27 +22,36 @@ pub enum Phase {
 
 /// Loss terms of recent train steps, each a mean over steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Losses {
     /// The loss that was minimised.
+    #[serde(deserialize_with = "number_or_nan")]
     pub total: f64,
     /// Cross-entropy between policy label and policy, in nats.
+    #[serde(deserialize_with = "number_or_nan")]
     pub policy: f64,
     /// Squared error of the value.
+    #[serde(deserialize_with = "number_or_nan")]
     pub value: f64,
     /// Sum of squared weights, unweighted.
+    #[serde(deserialize_with = "number_or_nan")]
     pub weights: f64,
 }
 
 /// The newest result against one opponent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct WinRate {
     /// The opponent's name.
     pub opponent: String,
     /// Mean score, 0 to 1, a draw counting half.
+    #[serde(deserialize_with = "number_or_nan")]
     pub score: f64,
     /// Lower end of the 95 % interval over pairs.
+    #[serde(deserialize_with = "number_or_nan")]
     pub low: f64,
     /// Upper end.
+    #[serde(deserialize_with = "number_or_nan")]
     pub high: f64,
     /// Games played.
     pub games: u64,
@@ -54,10 +63,12 @@ pub struct WinRate {
 
 /// A measured figure that is no win rate, like exploitability.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Figure {
     /// What it is, with its unit.
     pub name: String,
     /// Its value.
+    #[serde(deserialize_with = "number_or_nan")]
     pub value: f64,
     /// Train step of the weights it was measured on.
     pub step: u64,
@@ -65,6 +76,7 @@ pub struct Figure {
 
 /// A stage that waits, or how long it did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Wait {
     /// The stage.
     pub stage: String,
@@ -73,11 +85,13 @@ pub struct Wait {
     /// How long the present wait has lasted, if it waits now.
     pub since_s: Option<f64>,
     /// Share of the run's time that it waited, 0 to 1 (per thread of the stage).
+    #[serde(deserialize_with = "number_or_nan")]
     pub share: f64,
 }
 
 /// A run at one moment. Rates are over the last few seconds, counts over the whole run, resumed parts included.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Status {
     /// The run's id.
     pub run: String,
@@ -86,6 +100,7 @@ pub struct Status {
     /// What the run is doing.
     pub phase: Phase,
     /// Seconds of this start of the learner.
+    #[serde(deserialize_with = "number_or_nan")]
     pub elapsed_s: f64,
     /// Seconds left, if the run's end is known.
     pub left_s: Option<f64>,
@@ -94,24 +109,31 @@ pub struct Status {
     /// Train steps asked for, if any.
     pub steps_wanted: Option<u64>,
     /// Train steps a second.
+    #[serde(deserialize_with = "number_or_nan")]
     pub steps_per_s: f64,
     /// Games finished.
     pub games: u64,
     /// Games cut at the technical length limit.
     pub truncated: u64,
     /// Games a second.
+    #[serde(deserialize_with = "number_or_nan")]
     pub games_per_s: f64,
     /// Mean decisions of recent games.
+    #[serde(deserialize_with = "number_or_nan")]
     pub decisions_per_game: f64,
     /// Rows written by self-play.
     pub rows: u64,
     /// Rows a second.
+    #[serde(deserialize_with = "number_or_nan")]
     pub rows_per_s: f64,
     /// Evaluations asked for by searches, a second.
+    #[serde(deserialize_with = "number_or_nan")]
     pub evaluations_per_s: f64,
     /// Share of evaluations answered by the cache, 0 to 1.
+    #[serde(deserialize_with = "number_or_nan")]
     pub cache_hits: f64,
     /// Rows in a batch over slots of a thread, 0 to 1.
+    #[serde(deserialize_with = "number_or_nan")]
     pub batch_fill: f64,
     /// Rows in the window.
     pub window_rows: u64,
@@ -120,16 +142,21 @@ pub struct Status {
     /// Rows it must hold before training begins.
     pub window_needed: u64,
     /// Rows sampled per row inserted.
+    #[serde(deserialize_with = "number_or_nan")]
     pub replay_ratio: f64,
     /// The ratio asked for.
+    #[serde(deserialize_with = "number_or_nan")]
     pub replay_ratio_wanted: f64,
     /// Loss terms, once there are any.
     pub loss: Option<Losses>,
     /// Norm of the gradient before clipping.
+    #[serde(deserialize_with = "number_or_nan")]
     pub gradient_norm: f64,
     /// Learning rate of the last step.
+    #[serde(deserialize_with = "number_or_nan")]
     pub learning_rate: f64,
     /// Mean entropy of the network's policy over legal actions, in nats.
+    #[serde(deserialize_with = "number_or_nan")]
     pub policy_entropy: f64,
     /// Steps skipped because loss or gradient was not finite.
     pub skipped_steps: u64,
@@ -151,4 +178,9 @@ pub struct Status {
     pub memory_bytes: u64,
     /// Things a person should know, newest last: recoveries, warnings.
     pub notices: Vec<String>,
+}
+
+/// A number, where JSON's `null` stands for one that is not finite: JSON has no word for NaN.
+fn number_or_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }

@@ -1,0 +1,23 @@
+//! How a person sees a run: a live view for terminals, a log line for pipes, a metrics file, plots and a closing
+//! summary. All of it is drawn from [`Status`](crate::status::Status) alone; nothing here measures, waits or decides.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod history;
+mod line;
+mod live;
+mod metrics_file;
+mod plots;
+mod screen;
+mod summary;
+mod text;
+
+#[cfg(test)]
+mod samples;
+
+pub use history::{History, LossPoint, PacePoint};
+pub use line::{json_line, line};
+pub use live::{Live, restore_terminal};
+pub use metrics_file::{MetricsFile, ReadBack, read_metrics};
+pub use plots::write_plots;
+pub use summary::{Places, summary};

@@ -1,0 +1,93 @@
+//! Made-up runs for the tests of this folder: a run of `battle` that fills its window and gets better.
+
+use crate::status::{Figure, Losses, Phase, Status, Wait, WinRate};
+
+/// `x` to four decimals, a number that JSON brings back bit for bit.
+fn short(x: f64) -> f64 {
+    (x * 1e4).round() / 1e4
+}
+
+/// The `i`-th status of a run of `n`; the first fifth fills the window.
+pub(super) fn status(i: usize, n: usize) -> Status {
+    let done = i as f64 / n.max(1) as f64;
+    let trained = ((done - 0.2) / 0.8).max(0.0);
+    let step = (trained * 12_400.0) as u64;
+    let loss = Losses {
+        total: short(1.2 + 0.9 * (-4.0 * trained).exp()),
+        policy: short(0.9 + 0.7 * (-4.0 * trained).exp()),
+        value: short(0.22 + 0.2 * (-3.0 * trained).exp()),
+        weights: short(700.0 + 120.0 * trained),
+    };
+    Status {
+        run: "battle-1130-0042".to_owned(),
+        game: "battle".to_owned(),
+        phase: if trained > 0.0 { Phase::Training } else { Phase::Filling },
+        elapsed_s: short(900.0 * done),
+        left_s: Some(short(900.0 * (1.0 - done))),
+        step,
+        steps_wanted: Some(12_400),
+        steps_per_s: if trained > 0.0 { 17.2 } else { 0.0 },
+        games: (57_000.0 * done) as u64,
+        truncated: 3,
+        games_per_s: 63.4,
+        decisions_per_game: 27.6,
+        rows: (1_570_000.0 * done) as u64,
+        rows_per_s: 1_750.0,
+        evaluations_per_s: 56_100.0,
+        cache_hits: 0.412,
+        batch_fill: 0.931,
+        window_rows: (1_570_000.0 * done).min(500_000.0) as u64,
+        window_capacity: 500_000,
+        window_needed: 314_000,
+        replay_ratio: if trained > 0.0 { 3.96 } else { 0.0 },
+        replay_ratio_wanted: 4.0,
+        loss: (trained > 0.0).then_some(loss),
+        gradient_norm: 0.82,
+        learning_rate: 1e-3,
+        policy_entropy: 1.02,
+        skipped_steps: 1,
+        weights_version: format!("3.{step}"),
+        weights_published: step / 100,
+        checkpoint_step: (trained > 0.0).then_some(step / 1_000 * 1_000),
+        refused_parts: 2,
+        win_rates: win_rates(trained),
+        figures: vec![Figure { name: "NashConv, chips a game".to_owned(), value: short(0.4 * (1.0 - trained)), step }],
+        waits: vec![
+            Wait {
+                stage: "self-play".to_owned(),
+                waits_for: "room in the window".to_owned(),
+                since_s: Some(3.4),
+                share: 0.12,
+            },
+            Wait { stage: "training".to_owned(), waits_for: "fresh rows".to_owned(), since_s: None, share: 0.31 },
+        ],
+        memory_bytes: 812 * 1024 * 1024,
+        notices: vec!["one loss was not finite: step 812 was skipped".to_owned()],
+    }
+}
+
+/// Results that rise from 50 % as training goes on, every tenth of it.
+fn win_rates(trained: f64) -> Vec<WinRate> {
+    let measured = (trained * 10.0).floor() / 10.0;
+    let step = (measured * 12_400.0) as u64;
+    [("random", 0.495, 3.0), ("greedy", 0.4, 1.2), ("scripted", 0.3, 0.8)]
+        .map(|(opponent, gain, speed)| {
+            let score = 0.5 + gain * (1.0 - (-speed * measured * 2.0).exp());
+            let half = 1.96 * (score * (1.0 - score) / 400.0).sqrt();
+            WinRate {
+                opponent: opponent.to_owned(),
+                score: short(score),
+                low: short((score - half).max(0.0)),
+                high: short((score + half).min(1.0)),
+                games: 400,
+                distinct: 398,
+                step,
+            }
+        })
+        .into()
+}
+
+/// A run of `n` statuses.
+pub(super) fn run(n: usize) -> Vec<Status> {
+    (0..n).map(|i| status(i, n)).collect()
+}

@@ -1,0 +1,199 @@
+//! What is said at the end of a run: what was trained, for how long, how well it plays, where everything lies, and how
+//! to go on.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use super::history::History;
+use super::text;
+use crate::status::Status;
+
+/// Where a run left its files.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// The last checkpoint, if one was written.
+    pub checkpoint: Option<PathBuf>,
+    /// The metrics file.
+    pub metrics: Option<PathBuf>,
+    /// The plots.
+    pub plots: Vec<PathBuf>,
+}
+
+/// The closing words on a run that ended at `last` and went as `history` tells; `commands` are what a person may want
+/// to do next, each with what it does. Several lines of text, the last one ended too.
+pub fn summary(last: &Status, history: &History, places: &Places, commands: &[(&str, &str)]) -> String {
+    let mut lines = vec![format!("trained {}, run {}", last.game, last.run)];
+    lines.extend(work(last, history));
+    lines.extend(learnt(last, history));
+    lines.extend(results(last, history));
+    lines.extend(files(places));
+    if !last.notices.is_empty() {
+        lines.push("  notices".to_owned());
+        lines.extend(last.notices.iter().map(|notice| format!("    {notice}")));
+    }
+    if !commands.is_empty() {
+        lines.push("  go on".to_owned());
+        for (what, command) in commands {
+            lines.push(format!("    {what}:"));
+            lines.push(format!("      {command}"));
+        }
+    }
+    lines.iter().fold(String::new(), |mut text, line| {
+        writeln!(text, "{line}").expect("writing to a string cannot fail");
+        text
+    })
+}
+
+/// `  label     value`.
+fn fact(label: &str, value: &str) -> String {
+    format!("  {label:<12} {value}")
+}
+
+/// Time, steps, games and rows.
+fn work(last: &Status, history: &History) -> Vec<String> {
+    let mut time = text::clock(last.elapsed_s);
+    if history.starts() > 1 {
+        time = format!("{time} ({} in {} starts)", text::clock(history.run_s()), history.starts());
+    }
+    let per_s = |n: u64| if history.run_s() > 0.0 { n as f64 / history.run_s() } else { 0.0 };
+    let mut games = format!("{} ({}/s)", text::count(last.games), text::amount(per_s(last.games)));
+    if last.truncated > 0 {
+        games.push_str(&format!(", {} cut at the length limit", text::count(last.truncated)));
+    }
+    let wanted = last.steps_wanted.map_or_else(String::new, |wanted| format!(" of {}", text::count(wanted)));
+    let mut lines = vec![
+        fact("time", &time),
+        fact("train steps", &format!("{}{wanted}", text::count(last.step))),
+        fact("games", &games),
+        fact("rows", &format!("{} ({}/s)", text::count(last.rows), text::amount(per_s(last.rows)))),
+    ];
+    if last.skipped_steps + last.refused_parts > 0 {
+        let (skipped, refused) = (text::count(last.skipped_steps), text::count(last.refused_parts));
+        lines.push(fact("left out", &format!("{skipped} train steps not finite, {refused} parts refused")));
+    }
+    lines
+}
+
+/// First and last loss terms.
+fn learnt(last: &Status, history: &History) -> Vec<String> {
+    let Some(now) = last.loss else {
+        return vec![fact("loss", "training had not begun")];
+    };
+    let first = history.losses().first().map_or(now, |point| point.loss);
+    let term = |label: &str, first: f64, now: f64, unit: &str| {
+        fact(label, &format!("{} to {}{unit}", text::measure(first), text::measure(now)))
+    };
+    vec![
+        term("total loss", first.total, now.total, ""),
+        term("policy loss", first.policy, now.policy, " nats"),
+        term("value loss", first.value, now.value, " squared error"),
+        term("weights", first.weights, now.weights, " sum of squares"),
+    ]
+}
+
+/// Last win rates with intervals, and what they were at first; other figures.
+fn results(last: &Status, history: &History) -> Vec<String> {
+    if last.win_rates.is_empty() && last.figures.is_empty() {
+        return vec![fact("score", "no match was played")];
+    }
+    let mut lines = vec![];
+    if !last.win_rates.is_empty() {
+        lines.push("  score, a draw counting half, with its 95 % interval".to_owned());
+    }
+    lines.extend(last.win_rates.iter().map(|result| {
+        let first = history.against(&result.opponent).first().filter(|first| first.step < result.step);
+        let first = first.map_or_else(String::new, |first| {
+            format!(", was {} at step {}", text::score(first.score), text::count(first.step))
+        });
+        format!(
+            "    {:<12} {:>7} ({}) of {} games, {} distinct, at step {}{first}",
+            result.opponent,
+            text::score(result.score),
+            text::interval(result.low, result.high),
+            text::count(result.games),
+            text::count(result.distinct),
+            text::count(result.step),
+        )
+    }));
+    lines.extend(last.figures.iter().map(|figure| {
+        let series = history.figures().find(|values| values[0].name == figure.name).unwrap_or_default();
+        let first = series.first().filter(|first| first.step < figure.step);
+        let first = first.map_or_else(String::new, |first| {
+            format!(", was {} at step {}", text::measure(first.value), text::count(first.step))
+        });
+        format!("    {} {} at step {}{first}", figure.name, text::measure(figure.value), text::count(figure.step))
+    }));
+    lines
+}
+
+/// Where the files lie.
+fn files(places: &Places) -> Vec<String> {
+    let mut lines = vec![];
+    match &places.checkpoint {
+        Some(path) => lines.push(fact("checkpoint", &path.display().to_string())),
+        None => lines.push(fact("checkpoint", "none was written")),
+    }
+    lines.extend(places.metrics.iter().map(|path| fact("metrics", &path.display().to_string())));
+    lines.extend(
+        places
+            .plots
+            .iter()
+            .enumerate()
+            .map(|(i, path)| fact(if i == 0 { "plots" } else { "" }, &path.display().to_string())),
+    );
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::show::samples;
+
+    #[test]
+    fn the_summary_of_a_run_reads_as_written_here() {
+        let statuses = samples::run(1_001);
+        let places = Places {
+            checkpoint: Some("runs/b/checkpoints/12000".into()),
+            metrics: Some("runs/b/metrics.jsonl".into()),
+            plots: vec!["runs/b/plots/loss.svg".into(), "runs/b/plots/pace.svg".into()],
+        };
+        let commands = [("train on", "learner --local --resume latest"), ("play", "actor match --b greedy")];
+        let text = summary(&statuses[1_000], &History::of(&statuses), &places, &commands);
+        // status 1000 of 1001 is at 0.999001 of 900 s, 12,400 steps, 57,000 games and 1,570,000 rows
+        let expected = "\
+trained battle, run battle-1130-0042
+  time         0:14:59
+  train steps  12,384 of 12,400
+  games        56,943 (63.3/s), 3 cut at the length limit
+  rows         1,568,431 (1,744/s)
+  left out     1 train steps not finite, 2 parts refused
+";
+        assert!(text.starts_with(expected), "{text}");
+        for line in [
+            "  policy loss  1.597 to 0.913 nats\n",
+            "    random        99.3 % (98.5 to 100.0 %) of 400 games, 398 distinct, at step 11,160, was 50.0 % at step 0\n",
+            "  checkpoint   runs/b/checkpoints/12000\n  metrics      runs/b/metrics.jsonl\n",
+            "  plots        runs/b/plots/loss.svg\n               runs/b/plots/pace.svg\n",
+            "  go on\n    train on:\n      learner --local --resume latest\n    play:\n      actor match --b greedy\n",
+        ] {
+            assert!(text.contains(line), "{line} is missing:\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_ended_early_says_what_it_lacks() {
+        let text = summary(&Status::default(), &History::default(), &Places::default(), &[]);
+        assert!(text.contains("training had not begun"), "{text}");
+        assert!(text.contains("no match was played"), "{text}");
+        assert!(text.contains("none was written"), "{text}");
+    }
+
+    #[test]
+    fn a_resumed_run_tells_the_time_of_all_its_starts() {
+        let mut statuses = samples::run(10);
+        statuses.extend(samples::run(5));
+        let text = summary(&statuses[14], &History::of(&statuses), &Places::default(), &[]);
+        // 0.9 * 900 s = 13:30 in the first start, 0.8 * 900 s = 12:00 in the second
+        assert!(text.contains("0:12:00 (0:25:30 in 2 starts)"), "{text}");
+    }
+}
