@@ -1,0 +1,139 @@
+//! Signs of life: heartbeats that must not grow old, and conditions that must be met.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What a process shows of its health. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Vitals {
+    started: Instant,
+    heartbeats: Arc<Mutex<Vec<Heartbeat>>>,
+    conditions: Arc<Mutex<Vec<Condition>>>,
+}
+
+/// A sign that some loop goes round. Beating is one atomic store.
+#[derive(Clone, Debug)]
+pub struct Heartbeat {
+    name: &'static str,
+    limit: Duration,
+    started: Instant,
+    /// Milliseconds from `started` to the last beat. Written by the loop, read by the routes.
+    last_ms: Arc<AtomicU64>,
+}
+
+/// Something that must be so before the process is of use. Not met until it is said to be.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    name: &'static str,
+    /// What is missing; `None` if nothing is.
+    missing: Arc<Mutex<Option<String>>>,
+}
+
+impl Default for Vitals {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Vitals {
+    /// No heartbeats and no conditions yet: healthy and ready.
+    pub fn new() -> Self {
+        Self { started: Instant::now(), heartbeats: Arc::default(), conditions: Arc::default() }
+    }
+
+    /// A new heartbeat, which beats now and must beat again within `limit` each time.
+    pub fn heartbeat(&self, name: &'static str, limit: Duration) -> Heartbeat {
+        let heartbeat = Heartbeat { name, limit, started: self.started, last_ms: Arc::default() };
+        heartbeat.beat();
+        lock(&self.heartbeats).push(heartbeat.clone());
+        heartbeat
+    }
+
+    /// A new condition, not met yet.
+    pub fn condition(&self, name: &'static str) -> Condition {
+        let condition = Condition { name, missing: Arc::new(Mutex::new(Some("not yet".into()))) };
+        lock(&self.conditions).push(condition.clone());
+        condition
+    }
+
+    /// The heartbeats that are too old at `now`, one line each; empty if the process is healthy.
+    pub fn stalled(&self, now: Instant) -> Vec<String> {
+        let line = |heartbeat: &Heartbeat| {
+            let (age, limit) = (heartbeat.age(now), heartbeat.limit);
+            let name = heartbeat.name;
+            (age > limit).then(|| format!("{name}: no beat for {} s, limit {} s", age.as_secs(), limit.as_secs()))
+        };
+        lock(&self.heartbeats).iter().filter_map(line).collect()
+    }
+
+    /// What is missing, one line each; empty if the process is ready.
+    pub fn missing(&self) -> Vec<String> {
+        let line =
+            |condition: &Condition| lock(&condition.missing).as_ref().map(|m| format!("{}: {m}", condition.name));
+        lock(&self.conditions).iter().filter_map(line).collect()
+    }
+}
+
+impl Heartbeat {
+    /// Goes on.
+    pub fn beat(&self) {
+        self.beat_at(Instant::now());
+    }
+
+    fn beat_at(&self, now: Instant) {
+        self.last_ms.store(now.saturating_duration_since(self.started).as_millis() as u64, Ordering::Relaxed);
+    }
+
+    fn age(&self, now: Instant) -> Duration {
+        let last = self.started + Duration::from_millis(self.last_ms.load(Ordering::Relaxed));
+        now.saturating_duration_since(last)
+    }
+}
+
+impl Condition {
+    /// It is so.
+    pub fn met(&self) {
+        *lock(&self.missing) = None;
+    }
+
+    /// It is not, or no longer, so: what is missing.
+    pub fn unmet(&self, missing: impl Into<String>) {
+        *lock(&self.missing) = Some(missing.into());
+    }
+}
+
+/// What is guarded stays whole even if a holder panicked: each change is one assignment.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_heartbeat_is_missed_only_after_its_limit() {
+        let vitals = Vitals::new();
+        let beat = vitals.heartbeat("train step", Duration::from_secs(30));
+        let begin = vitals.started;
+        let after = |seconds| begin + Duration::from_secs(seconds);
+        beat.beat_at(after(10));
+        assert!(vitals.stalled(after(40)).is_empty()); // 30 s
+        assert_eq!(vitals.stalled(after(45)), ["train step: no beat for 35 s, limit 30 s"]);
+        beat.beat_at(after(44));
+        assert!(vitals.stalled(after(45)).is_empty());
+    }
+
+    #[test]
+    fn conditions_are_missing_until_met_and_again_when_lost() {
+        let vitals = Vitals::new();
+        let (weights, bus) = (vitals.condition("weights"), vitals.condition("bus"));
+        assert_eq!(vitals.missing(), ["weights: not yet", "bus: not yet"]);
+        weights.met();
+        bus.unmet("connection lost");
+        assert_eq!(vitals.missing(), ["bus: connection lost"]);
+        bus.met();
+        assert!(vitals.missing().is_empty());
+    }
+}
