@@ -97,23 +97,25 @@ fn results(last: &Status, history: &History) -> Vec<String> {
         return vec![fact("score", "no match was played")];
     }
     let mut lines = vec![];
+    let row = |cells: [&str; 7]| {
+        let [opponent, score, interval, first, games, distinct, step] = cells;
+        format!("  {opponent:<12} {score:>7}  {interval:>15} {first:>9} {games:>7} {distinct:>9} {step:>11}")
+    };
     if !last.win_rates.is_empty() {
-        lines.push("  score, a draw counting half, with its 95 % interval".to_owned());
+        lines.push("  score, a draw counts half".to_owned());
+        lines.push(row(["against", "now", "95 % interval", "at first", "games", "distinct", "train step"]));
     }
     lines.extend(last.win_rates.iter().map(|result| {
         let first = history.against(&result.opponent).first().filter(|first| first.step < result.step);
-        let first = first.map_or_else(String::new, |first| {
-            format!(", was {} at step {}", text::score(first.score), text::count(first.step))
-        });
-        format!(
-            "    {:<12} {:>7} ({}) of {} games, {} distinct, at step {}{first}",
-            result.opponent,
-            text::score(result.score),
-            text::interval(result.low, result.high),
-            text::count(result.games),
-            text::count(result.distinct),
-            text::count(result.step),
-        )
+        row([
+            &result.opponent,
+            &text::score(result.score),
+            &text::interval(result.low, result.high),
+            &first.map_or_else(String::new, |first| text::score(first.score)),
+            &text::count(result.games),
+            &text::count(result.distinct),
+            &text::count(result.step),
+        ])
     }));
     lines.extend(last.figures.iter().map(|figure| {
         let series = history.figures().find(|values| values[0].name == figure.name).unwrap_or_default();
@@ -121,7 +123,7 @@ fn results(last: &Status, history: &History) -> Vec<String> {
         let first = first.map_or_else(String::new, |first| {
             format!(", was {} at step {}", text::measure(first.value), text::count(first.step))
         });
-        format!("    {} {} at step {}{first}", figure.name, text::measure(figure.value), text::count(figure.step))
+        format!("  {}: {} at step {}{first}", figure.name, text::measure(figure.value), text::count(figure.step))
     }));
     lines
 }
@@ -171,7 +173,9 @@ trained battle, run battle-1130-0042
         assert!(text.starts_with(expected), "{text}");
         for line in [
             "  policy loss  1.597 to 0.913 nats\n",
-            "    random        99.3 % (98.5 to 100.0 %) of 400 games, 398 distinct, at step 11,160, was 50.0 % at step 0\n",
+            "  against          now    95 % interval  at first   games  distinct  train step\n",
+            "  random        99.3 %  98.5 to 100.0 %    50.0 %     400       398      11,160\n",
+            "  NashConv, chips a game: 5.00e-4 at step 12,384, was 0.400 at step 0\n",
             "  checkpoint   runs/b/checkpoints/12000\n  metrics      runs/b/metrics.jsonl\n",
             "  plots        runs/b/plots/loss.svg\n               runs/b/plots/pace.svg\n",
             "  go on\n    train on:\n      learner --local --resume latest\n    play:\n      actor match --b greedy\n",

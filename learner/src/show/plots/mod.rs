@@ -23,7 +23,7 @@ pub fn write_plots(dir: &Path, statuses: &[Status]) -> Result<Vec<PathBuf>> {
     let of_run = match statuses.last() {
         Some(last) => {
             let resumed = if history.starts() > 1 { format!(", {} starts", history.starts()) } else { String::new() };
-            format!("{}, run {}, {} of training time{resumed}", last.game, last.run, text::clock(history.run_s()))
+            format!("{}, run {}, ran for {}{resumed}", last.game, last.run, text::clock(history.run_s()))
         }
         None => "no run yet".to_owned(),
     };

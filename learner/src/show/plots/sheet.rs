@@ -32,10 +32,15 @@ const FONT: &str = "sans-serif";
 const PANEL: (u32, u32) = (560, 330);
 const LONE_PANEL: (u32, u32) = (960, 520);
 const TITLE_HEIGHT: u32 = 64;
-const LEGEND_HEIGHT: u32 = 50;
+/// Pixels above the curves for a panel's title alone, and with a legend below it.
+const STRIP: (u32, u32) = (34, 58);
 
 /// A curve with up to this many points shows each of them.
 const MOST_DOTS: usize = 60;
+/// A curve with more points than this is drawn thin, with its running mean over it.
+const MOST_BOLD: usize = 200;
+/// Parts of such a curve that the mean tells apart.
+const MEAN_PARTS: usize = 60;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
@@ -117,9 +122,13 @@ impl Sheet {
         root.fill(&WHITE)?;
         let (head, body) = root.split_vertically(TITLE_HEIGHT);
         head.draw(&Text::new(self.title.clone(), (16, 12), font(26.0, true)))?;
-        head.draw(&Text::new(subtitle.to_owned(), (16, 42), font(16.0, false)))?;
+        let smoothed = self.panels.iter().flat_map(|panel| &panel.curves).any(Curve::is_smoothed);
+        let note = if smoothed { " (thin: as measured, bold: running mean)" } else { "" };
+        head.draw(&Text::new(format!("{subtitle}{note}"), (16, 42), font(16.0, false)))?;
+        // One height for all, so that panels side by side line up.
+        let strip = if self.panels.iter().any(|panel| panel.curves.len() > 1) { STRIP.1 } else { STRIP.0 };
         for (panel, area) in self.panels.iter().zip(body.split_evenly(grid)) {
-            panel.draw(&area)?;
+            panel.draw(&area, strip)?;
         }
         root.present()?;
         Ok(())
@@ -135,8 +144,8 @@ impl Panel {
         Self { mark: Some(height), ..self }
     }
 
-    fn draw(&self, area: &Area<'_>) -> Result<(), Box<dyn std::error::Error>> {
-        let (legend, below) = area.split_vertically(LEGEND_HEIGHT);
+    fn draw(&self, area: &Area<'_>, strip: u32) -> Result<(), Box<dyn std::error::Error>> {
+        let (legend, below) = area.split_vertically(strip);
         self.draw_legend(&legend)?;
         let (x_range, y_range) = (self.x_range(), self.y_range());
         let mut chart = ChartBuilder::on(&below)
@@ -149,7 +158,7 @@ impl Panel {
         let y_step = (y_range.1 - y_range.0) / 5.0;
         chart
             .configure_mesh()
-            .x_labels(6)
+            .x_labels(8)
             .y_labels(6)
             .max_light_lines(0)
             .bold_line_style(FAINT)
@@ -161,7 +170,7 @@ impl Panel {
             .x_label_formatter(&|x| self.x_axis.tick(*x, x_range.1))
             .y_label_formatter(&|y| tick(*y, y_step))
             .draw()?;
-        if let Some(mark) = self.mark {
+        if let Some(mark) = self.mark.filter(|_| self.has_points()) {
             let ends = [(x_range.0, mark), (x_range.1, mark)];
             chart.draw_series(DashedLineSeries::new(ends, 3, 4, INK.mix(0.6).into()))?;
         }
@@ -231,6 +240,11 @@ impl Panel {
 }
 
 impl Curve {
+    /// Whether there are too many points to see how the curve goes.
+    fn is_smoothed(&self) -> bool {
+        self.points.len() > MOST_BOLD && self.band.is_none() && !self.dashed
+    }
+
     fn draw(&self, chart: &mut Chart<'_>, colour: RGBColor) -> Result<(), Box<dyn std::error::Error>> {
         if let Some((low, high)) = &self.band {
             let bounds: Vec<_> = low.iter().zip(high).map(|(low, high)| (*low, *high)).collect();
@@ -251,6 +265,10 @@ impl Curve {
             let points = piece.iter().copied();
             if self.dashed {
                 chart.draw_series(DashedLineSeries::new(points, 8, 5, colour.stroke_width(2)))?;
+            } else if self.is_smoothed() {
+                chart.draw_series(LineSeries::new(points, colour.mix(0.35).stroke_width(1)))?;
+                let mean = running_mean(piece, self.points.len() / MEAN_PARTS);
+                chart.draw_series(LineSeries::new(mean, colour.stroke_width(2)))?;
             } else {
                 chart.draw_series(LineSeries::new(points, colour.stroke_width(2)))?;
             }
@@ -296,6 +314,17 @@ fn tick(value: f64, step: f64) -> String {
     format!("{value:.digits$}")
 }
 
+/// For each point the mean of the points up to half of `window` before and after it, fewer towards the ends so that
+/// both sides weigh the same.
+fn running_mean(points: &[(f64, f64)], window: usize) -> Points {
+    let mean = |at: usize| {
+        let reach = (window / 2).min(at).min(points.len() - 1 - at);
+        let around = &points[at - reach..=at + reach];
+        around.iter().map(|point| point.1).sum::<f64>() / around.len() as f64
+    };
+    points.iter().enumerate().map(|(at, point)| (point.0, mean(at))).collect()
+}
+
 fn is_finite(point: &(f64, f64)) -> bool {
     point.0.is_finite() && point.1.is_finite()
 }
@@ -305,4 +334,35 @@ fn font(size: f64, bold: bool) -> TextStyle<'static> {
     let font = (FONT, size).into_font();
     let font = if bold { font.style(plotters::style::FontStyle::Bold) } else { font };
     TextStyle::from(font).color(&INK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_running_mean_weighs_both_sides_alike() {
+        let points = [(0.0, 1.0), (1.0, 4.0), (2.0, 4.0), (3.0, 1.0), (4.0, 7.0)];
+        let mean = [(0.0, 1.0), (1.0, 3.0), (2.0, 3.0), (3.0, 4.0), (4.0, 7.0)]; // (1+4+4)/3, (4+4+1)/3, (4+1+7)/3
+        assert_eq!(running_mean(&points, 3), mean);
+        assert_eq!(running_mean(&points, 0), points);
+    }
+
+    #[test]
+    fn labels_have_the_digits_their_distance_needs() {
+        assert_eq!(tick(0.0, 0.1), "0");
+        assert_eq!(tick(0.25, 0.05), "0.25");
+        assert_eq!(tick(60.0, 20.0), "60");
+        assert_eq!(tick(1_500.0, 500.0), "1,500");
+        assert_eq!(tick(2e7, 1e7), "2.0e7");
+    }
+
+    #[test]
+    fn ranges_are_never_empty() {
+        let panel = |range, points| Panel::new("", XAxis::Steps, "", range, vec![Curve::line("", points)]);
+        assert_eq!(panel(Range::Data, vec![]).x_range(), (0.0, 1.0));
+        assert_eq!(panel(Range::Data, vec![(0.0, 2.0)]).y_range(), (1.0, 3.0)); // 2 -+ half of 2
+        assert_eq!(panel(Range::FromZero, vec![(0.0, 0.0)]).y_range(), (0.0, 0.5));
+        assert_eq!(panel(Range::Data, vec![(0.0, f64::NAN), (1.0, 0.0), (2.0, 100.0)]).y_range(), (-6.0, 106.0));
+    }
 }

@@ -154,7 +154,7 @@ mod tests {
         for fact in [
             "battle  run battle-1130-0042",
             "training",
-            "elapsed   0:14:51", // 0.99 * 900 s
+            "elapsed    0:14:51", // 0.99 * 900 s
             "left 0:00:09",
             "memory 812 MiB",
             "step 12,245 of 12,400", // (0.99 - 0.2) / 0.8 * 12,400
@@ -170,9 +170,9 @@ mod tests {
             "nats",
             "0.820 norm",
             "17.2 steps/s",
-            "entropy   1.020 nats",
+            "entropy    1.020 nats",
             "rate 1.0e-3",
-            "3.12245        published 122",
+            "3.12245     published 122",
             "at step 12,000",
             "random ",
             "greedy ",

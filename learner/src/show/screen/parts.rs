@@ -9,7 +9,7 @@ use crate::show::text::{self, fit};
 use crate::status::{Figure, Losses, Phase, Status, WinRate};
 
 /// Columns of a label at the start of a line.
-const LABEL: usize = 10;
+const LABEL: usize = 11;
 
 /// Style of labels and units.
 pub(super) const QUIET: Style = Style::new().add_modifier(Modifier::DIM);
@@ -150,7 +150,7 @@ pub(super) fn learning(status: &Status, history: &History, width: usize) -> Vec<
         number(name, &now, unit, vec![Span::raw(" "), Span::styled(text::sparkline(points, room), CURVE)])
     };
     let pair = |name: &str, value: String, other: String| {
-        Line::from(vec![label(name), Span::raw(format!("{value:<15}")), Span::raw(other)])
+        Line::from(vec![label(name), Span::raw(format!("{value:<12}")), Span::raw(other)])
     };
     let version = if status.weights_version.is_empty() { "none yet" } else { &status.weights_version };
     let saved = match status.checkpoint_step {
