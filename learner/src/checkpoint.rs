@@ -37,8 +37,6 @@ pub struct KeepPolicy {
 /// The content of a checkpoint: files by name, and what `state.json` says besides.
 #[derive(Debug)]
 pub struct Checkpoint<S> {
-    /// Where it lies.
-    pub path: PathBuf,
     /// What the run was.
     pub state: S,
     /// Files by name.
@@ -145,12 +143,7 @@ impl CheckpointStore {
     /// # Errors
     /// If the directory cannot be listed.
     pub fn versions(&self) -> anyhow::Result<Vec<Version>> {
-        let mut versions = Vec::new();
-        for entry in fs::read_dir(&self.dir).with_context(|| format!("cannot list {}", self.dir.display()))? {
-            versions.extend(parse_name(&entry?.file_name().to_string_lossy()));
-        }
-        versions.sort_unstable();
-        Ok(versions)
+        versions(&self.dir)
     }
 
     /// The newest checkpoint's directory; none if there is none yet.
@@ -158,42 +151,56 @@ impl CheckpointStore {
     /// # Errors
     /// If `latest` names no checkpoint.
     pub fn latest(&self) -> anyhow::Result<Option<PathBuf>> {
-        let file = self.dir.join(LATEST_FILE);
-        let name = match fs::read_to_string(&file) {
-            Ok(name) => name,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(e).with_context(|| format!("cannot read {}", file.display())),
-        };
-        let path = self.dir.join(name.trim());
-        ensure!(
-            parse_name(name.trim()).is_some() && path.is_dir(),
-            "{} names '{}', which is no checkpoint; complete ones: {}",
-            file.display(),
-            name.trim(),
-            self.names()
-        );
-        Ok(Some(path))
-    }
-
-    /// Reads a checkpoint. An error names the checkpoints that are there besides.
-    ///
-    /// # Errors
-    /// If it is missing, incomplete or damaged.
-    pub fn load<S: DeserializeOwned>(&self, path: &Path) -> anyhow::Result<Checkpoint<S>> {
-        load(path).with_context(|| format!("cannot resume from {}; complete checkpoints: {}", path.display(), self.names()))
-    }
-
-    fn names(&self) -> String {
-        let names: Vec<_> = self.versions().unwrap_or_default().into_iter().map(name).collect();
-        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+        latest(&self.dir)
     }
 }
 
-/// Reads a checkpoint directory and checks every file.
+fn versions(dir: &Path) -> anyhow::Result<Vec<Version>> {
+    let mut versions = Vec::new();
+    for entry in fs::read_dir(dir).with_context(|| format!("cannot list {}", dir.display()))? {
+        versions.extend(parse_name(&entry?.file_name().to_string_lossy()));
+    }
+    versions.sort_unstable();
+    Ok(versions)
+}
+
+fn names(dir: &Path) -> String {
+    let names: Vec<_> = versions(dir).unwrap_or_default().into_iter().map(name).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// The newest checkpoint below `dir`; none if there is none yet. Changes nothing.
+///
+/// # Errors
+/// If `latest` names no checkpoint.
+pub fn latest(dir: &Path) -> anyhow::Result<Option<PathBuf>> {
+    let file = dir.join(LATEST_FILE);
+    let name = match fs::read_to_string(&file) {
+        Ok(name) => name,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(e).with_context(|| format!("cannot read {}", file.display())),
+    };
+    let path = dir.join(name.trim());
+    ensure!(
+        parse_name(name.trim()).is_some() && path.is_dir(),
+        "{} names '{}', which is no checkpoint; complete ones: {}",
+        file.display(),
+        name.trim(),
+        names(dir)
+    );
+    Ok(Some(path))
+}
+
+/// Reads a checkpoint of the run whose checkpoints lie in `dir`. An error names those that are there besides.
 ///
 /// # Errors
 /// If it is missing, incomplete or damaged.
-pub fn load<S: DeserializeOwned>(path: &Path) -> anyhow::Result<Checkpoint<S>> {
+pub fn load_of<S: DeserializeOwned>(dir: &Path, path: &Path) -> anyhow::Result<Checkpoint<S>> {
+    load(path).with_context(|| format!("cannot resume from {}; complete checkpoints: {}", path.display(), names(dir)))
+}
+
+/// Reads a checkpoint directory and checks every file.
+fn load<S: DeserializeOwned>(path: &Path) -> anyhow::Result<Checkpoint<S>> {
     let state_path = path.join(STATE_FILE);
     let text = fs::read(&state_path).with_context(|| format!("cannot read {}", state_path.display()))?;
     let format: Format = serde_json::from_slice(&text)
@@ -210,7 +217,7 @@ pub fn load<S: DeserializeOwned>(path: &Path) -> anyhow::Result<Checkpoint<S>> {
         }
         files.insert(name, bytes);
     }
-    Ok(Checkpoint { path: path.to_owned(), state: state.state, files })
+    Ok(Checkpoint { state: state.state, files })
 }
 
 /// The directory name of a version; names sort as versions do.
@@ -266,7 +273,7 @@ mod tests {
         store.save(at(5), &files(1), &"five").unwrap();
         store.save(at(10), &files(2), &"ten").unwrap();
         let latest = store.latest().unwrap().unwrap();
-        let back: Checkpoint<String> = store.load(&latest).unwrap();
+        let back: Checkpoint<String> = load_of(dir.path(), &latest).unwrap();
         assert_eq!((back.state.as_str(), back.files), ("ten", files(2)));
         assert!(store.save(at(10), &files(3), &"again").is_err(), "a checkpoint never changes");
         store.save(Version { epoch: 2, step: 7 }, &files(4), &"rolled back").unwrap();
@@ -290,11 +297,14 @@ mod tests {
         let store = store(dir.path(), 5, 0);
         let old = store.save(at(1), &files(1), &()).unwrap();
         let new = store.save(at(2), &files(2), &()).unwrap();
-        let reason = |path: &Path| format!("{:#}", store.load::<()>(path).unwrap_err());
+        let reason = |path: &Path| format!("{:#}", load_of::<()>(dir.path(), path).unwrap_err());
 
         fs::write(new.join("weights"), [2; 999]).unwrap();
         let text = reason(&new);
-        assert!(text.contains("weights is damaged or cut off (999 bytes)") && text.contains("0001.000000000001"), "{text}");
+        assert!(
+            text.contains("weights is damaged or cut off (999 bytes)") && text.contains("0001.000000000001"),
+            "{text}"
+        );
         fs::remove_file(new.join("weights")).unwrap();
         assert!(reason(&new).contains("cannot read"));
         let state = fs::read(new.join(STATE_FILE)).unwrap();
@@ -302,7 +312,7 @@ mod tests {
         assert!(reason(&new).contains("is cut off or no checkpoint state"));
         fs::write(new.join(STATE_FILE), br#"{"format":9}"#).unwrap();
         assert!(reason(&new).contains("checkpoint format 9; this program reads format 1"));
-        store.load::<()>(&old).unwrap();
+        load_of::<()>(dir.path(), &old).unwrap();
         fs::write(dir.path().join(LATEST_FILE), "nonsense").unwrap();
         assert!(format!("{:#}", store.latest().unwrap_err()).contains("names 'nonsense', which is no checkpoint"));
     }

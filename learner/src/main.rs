@@ -1,3 +1,9 @@
-//! Entry point of the learner with the games that ship.
+//! The learner with the games that ship.
 
-fn main() {}
+use std::process::ExitCode;
+
+use fogfall_games::Shipped;
+
+fn main() -> ExitCode {
+    learner::main::<Shipped>()
+}

@@ -38,7 +38,7 @@ fogfall_service::settings! {
         /// How the learning rate falls.
         schedule: String = "constant".into(), one_of &["constant", "cosine", "step"], class Learning;
         /// Length of the cosine schedule, or steps between falls of the step schedule.
-        schedule_steps: u64 = 100_000, in 1..=1_000_000_000_000, class Learning;
+        schedule_steps: u64 = 100_000, in 1..=1_000_000_000_000_u64, class Learning;
         /// Factor of each fall of the step schedule; floor of the cosine schedule.
         schedule_factor: f64 = 0.1, in 0.0..=1.0, class Learning;
         /// Most weight that the average of the weights gives to its past at a step.
@@ -60,7 +60,7 @@ fogfall_service::settings! {
         /// Memory the window may take.
         window_bytes: ByteSize = ByteSize(4 << 30), in ByteSize(1 << 20)..=ByteSize(1 << 44), class Operational;
         /// Most rows in the replay log.
-        log_rows: u64 = 1_000_000, in 1..=1_000_000_000_000, class Operational;
+        log_rows: u64 = 1_000_000, in 1..=1_000_000_000_000_u64, class Operational;
         /// Most bytes in the replay log.
         log_bytes: ByteSize = ByteSize(4 << 30), in ByteSize(1 << 20)..=ByteSize(1 << 50), class Operational;
     }

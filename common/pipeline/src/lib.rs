@@ -5,12 +5,10 @@ mod intake;
 mod play_flags;
 mod self_play;
 mod stages;
-mod stop;
 mod weights;
 
 pub use intake::{Intake, IntakeState, IntakeStatus, Waiting};
 pub use play_flags::{PlayFlags, SearchFlags};
 pub use self_play::{SelfPlay, SelfPlaySettings, SelfPlayStats};
 pub use stages::{StageCounts, Stages};
-pub use stop::Stop;
 pub use weights::{VersionedNet, WeightsCell};

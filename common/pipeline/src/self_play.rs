@@ -2,7 +2,7 @@
 //! channel. A full channel makes the threads wait, and the waiting is counted.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -13,8 +13,9 @@ use fogfall_net::NetEvaluator;
 use fogfall_proto::Trajectory;
 use fogfall_search::Cached;
 use fogfall_selfplay::{Origin, PlaySettings, Worker, WorkerCounts};
+use fogfall_service::shutdown::Stop;
 
-use crate::{Stop, VersionedNet, WeightsCell};
+use crate::{VersionedNet, WeightsCell};
 
 /// How often a thread that waits for room looks whether it shall stop.
 const STOP_CHECK: Duration = Duration::from_millis(50);
@@ -52,7 +53,8 @@ struct ThreadStats {
 
 /// The running stage.
 pub struct SelfPlay {
-    threads: Vec<JoinHandle<()>>,
+    /// Empty once joined.
+    threads: Mutex<Vec<JoinHandle<()>>>,
     stats: Vec<Arc<Mutex<ThreadStats>>>,
 }
 
@@ -67,7 +69,7 @@ impl SelfPlay {
         out: &Sender<Trajectory>,
         stop: &Stop,
     ) -> std::io::Result<Self> {
-        let mut started = Self { threads: Vec::new(), stats: Vec::new() };
+        let (mut threads, mut all_stats) = (Vec::new(), Vec::new());
         for index in 0..settings.threads {
             let stats = Arc::new(Mutex::new(ThreadStats::default()));
             let thread = Thread {
@@ -84,10 +86,10 @@ impl SelfPlay {
                 stats: Arc::clone(&stats),
             };
             let name = format!("selfplay-{index}");
-            started.threads.push(std::thread::Builder::new().name(name).spawn(move || thread.run())?);
-            started.stats.push(stats);
+            threads.push(std::thread::Builder::new().name(name).spawn(move || thread.run())?);
+            all_stats.push(stats);
         }
-        Ok(started)
+        Ok(Self { threads: Mutex::new(threads), stats: all_stats })
     }
 
     /// What was done so far.
@@ -102,14 +104,19 @@ impl SelfPlay {
         all
     }
 
+    fn threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// True if a thread ended before it was told to: it panicked.
     pub fn has_died(&self, stop: &Stop) -> bool {
-        !stop.is_set() && self.threads.iter().any(JoinHandle::is_finished)
+        !stop.is_requested() && self.threads().iter().any(JoinHandle::is_finished)
     }
 
     /// Waits for the threads, which must have been told to stop; false if one panicked.
-    pub fn join(self) -> bool {
-        self.threads.into_iter().map(JoinHandle::join).fold(true, |all, thread| all & thread.is_ok())
+    pub fn join(&self) -> bool {
+        let threads = std::mem::take(&mut *self.threads());
+        threads.into_iter().map(JoinHandle::join).fold(true, |all, thread| all & thread.is_ok())
     }
 }
 
@@ -141,7 +148,7 @@ impl<G: Game> Thread<G> {
             self.evaluator(&first),
         );
         let mut finished = Vec::new();
-        while !self.stop.is_set() {
+        while !self.stop.is_requested() {
             if let Some(weights) = self.weights.changed(&mut seen) {
                 worker.renew(weights.version, self.evaluator(&weights));
             }
@@ -164,7 +171,7 @@ impl<G: Game> Thread<G> {
         let since = Instant::now();
         self.with_stats(|s| s.waiting = true);
         let sent = loop {
-            if self.stop.is_set() {
+            if self.stop.is_requested() {
                 break false;
             }
             match self.out.send_timeout(trajectory, STOP_CHECK) {

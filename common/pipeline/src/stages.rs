@@ -15,10 +15,11 @@ use fogfall_bus::{Bus, BusError, Published, Settle};
 use fogfall_net::{Net, Shape, Weights};
 use fogfall_proto::{Manifest, Trajectory, Version};
 use fogfall_replay::{Appended, ReplayError, ReplayLog};
+use fogfall_service::shutdown::Stop;
 use tokio::runtime::Handle;
 use tracing::warn;
 
-use crate::{Intake, Stop, VersionedNet, WeightsCell};
+use crate::{Intake, VersionedNet, WeightsCell};
 
 /// How long a stage waits before it looks again whether it shall stop.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -132,7 +133,7 @@ impl Stages {
         let stages = self.clone();
         spawn("ingest", move || {
             loop {
-                let last = stop.is_set();
+                let last = stop.is_requested();
                 if let Some(intake) = intake.as_ref().filter(|_| !last) {
                     let unread = stages.counts.unread_rows();
                     if !intake.wait_to_insert(unread + 1, PATIENCE) {
@@ -205,7 +206,7 @@ impl Stages {
         let stages = self.clone();
         spawn("follow", move || {
             loop {
-                let last = stop.is_set();
+                let last = stop.is_requested();
                 let from = intake.lock().window.next();
                 match stages.runtime.block_on(log.read(from, PORTION_BYTES)) {
                     Ok(rows) if rows.is_empty() => {
@@ -244,7 +245,7 @@ impl Stages {
         let stages = self.clone();
         spawn("weights", move || {
             let mut known = cell.newest().version;
-            while !stop.is_set() {
+            while !stop.is_requested() {
                 match stages.fetch_newer(known, &shape) {
                     Ok(Some(weights)) => {
                         known = weights.version;

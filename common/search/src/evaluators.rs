@@ -11,6 +11,7 @@ pub struct Uniform;
 impl Evaluator for Uniform {
     fn evaluate(&mut self, batch: &mut EvalBatch) {
         uniform_priors(batch);
+        batch.value.clear();
         batch.value.resize(batch.len(), 0.0);
     }
 }

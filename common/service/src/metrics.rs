@@ -6,12 +6,11 @@
 pub mod names;
 
 use prometheus::{
-    Encoder, Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts,
-    Registry, TextEncoder,
+    Encoder, HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry, TextEncoder,
 };
 use thiserror::Error;
 
-pub use prometheus::{exponential_buckets, linear_buckets};
+pub use prometheus::{Gauge, GaugeVec, Histogram, IntCounter, IntGauge, exponential_buckets, linear_buckets};
 
 /// The content type of [`Metrics::encode`].
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -107,6 +106,14 @@ impl Metrics {
     pub fn gauges<const N: usize>(&self, name: Name, values: [&str; N]) -> Result<[Gauge; N], MetricsError> {
         let all = self.add(name, GaugeVec::new(opts(name), &labels(name)))?;
         Ok(values.map(|value| all.with_label_values(&[value])))
+    }
+
+    /// A gauge for each value of its label, where the few values are known only when the process runs.
+    ///
+    /// # Errors
+    /// [`MetricsError::Refused`].
+    pub fn gauge_family(&self, name: Name) -> Result<GaugeVec, MetricsError> {
+        self.add(name, GaugeVec::new(opts(name), &labels(name)))
     }
 
     /// A histogram with these upper bounds.

@@ -15,9 +15,9 @@ mod text;
 #[cfg(test)]
 mod samples;
 
-pub use history::{History, LossPoint, PacePoint};
+pub use history::History;
 pub use line::{json_line, line};
 pub use live::{Live, restore_terminal};
-pub use metrics_file::{MetricsFile, ReadBack, read_metrics};
+pub use metrics_file::{MetricsFile, read_metrics};
 pub use plots::write_plots;
 pub use summary::{Places, summary};

@@ -1,0 +1,239 @@
+//! The command line: what is asked for, with all settings checked and every mistake reported together.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use fogfall_game::GameSet;
+use fogfall_pipeline::{PlayFlags, SearchFlags};
+use fogfall_service::settings::{Key, Loader, Settings, with_config, with_settings};
+
+use crate::{
+    checkpoint::{self, Checkpoint},
+    resume::{RunState, locate},
+    run_dir::RunDir,
+    settings::{NetworkFlags, ReplayFlags, RunFlags, TrainFlags},
+};
+
+/// All groups of settings.
+#[derive(Clone, Debug)]
+pub struct Flags {
+    /// Search of self-play and matches.
+    pub search: SearchFlags,
+    /// Self-play.
+    pub play: PlayFlags,
+    /// Network.
+    pub network: NetworkFlags,
+    /// Training.
+    pub train: TrainFlags,
+    /// Replay.
+    pub replay: ReplayFlags,
+    /// Run.
+    pub run: RunFlags,
+}
+
+impl Flags {
+    fn load(loader: &mut Loader) -> Self {
+        Self {
+            search: loader.load(),
+            play: loader.load(),
+            network: loader.load(),
+            train: loader.load(),
+            replay: loader.load(),
+            run: loader.load(),
+        }
+    }
+
+    /// All of them, as text.
+    pub fn texts(&self) -> BTreeMap<String, String> {
+        let mut texts = self.search.texts();
+        for group in
+            [self.play.texts(), self.network.texts(), self.train.texts(), self.replay.texts(), self.run.texts()]
+        {
+            texts.extend(group);
+        }
+        texts
+    }
+
+    /// Those that games are played by, as text.
+    pub fn play_texts(&self) -> BTreeMap<String, String> {
+        self.search.texts().into_iter().chain(self.play.texts()).collect()
+    }
+
+    /// What is known of each.
+    pub fn keys() -> impl Iterator<Item = &'static Key> {
+        let groups = [SearchFlags::keys(), PlayFlags::keys(), NetworkFlags::keys()];
+        groups.into_iter().chain([TrainFlags::keys(), ReplayFlags::keys(), RunFlags::keys()]).flatten()
+    }
+}
+
+/// When a run ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct End {
+    /// After this many train steps of the run.
+    pub steps: Option<u64>,
+    /// After this much time of this start.
+    pub after: Option<Duration>,
+}
+
+/// What is asked for.
+#[derive(Debug)]
+pub struct Order {
+    /// The game.
+    pub game: String,
+    /// Its rules text, if given.
+    pub rules: Option<String>,
+    /// The run's directory.
+    pub run_dir: PathBuf,
+    /// The checkpoint to go on from.
+    pub checkpoint: Option<Checkpoint<RunState>>,
+    /// Weights to start a new run from.
+    pub init_from: Option<PathBuf>,
+    /// Learning settings may differ from the checkpoint's.
+    pub change: bool,
+    /// When to end.
+    pub end: End,
+    /// One JSON object a line instead of text.
+    pub json: bool,
+    /// Where metrics and health are served.
+    pub metrics_addr: Option<std::net::SocketAddr>,
+    /// Settings.
+    pub flags: Flags,
+}
+
+/// The learner's command.
+pub fn command<S: GameSet>() -> Command {
+    let games = S::names().join(", ");
+    let path = |name: &'static str, help: String| {
+        Arg::new(name).long(name).value_name("PATH").value_parser(value_parser!(PathBuf)).help(help)
+    };
+    let switch =
+        |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    let command = Command::new("learner")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Trains a character by self-play: samples batches, steps, writes checkpoints, publishes weights")
+        .arg(switch("local", "Play, store and train in this one process; no server is needed"))
+        .arg(Arg::new("game").long("game").value_name("GAME").help(format!("The game: {games}")))
+        .arg(path("rules", "Rules file of the game, for games whose rules are data".to_owned()))
+        .arg(path("run-dir", "Where the run lives [default: the first free runs/GAME-N]".to_owned()))
+        .arg(
+            Arg::new("minutes")
+                .long("minutes")
+                .value_name("M")
+                .value_parser(value_parser!(f64))
+                .help("End after so many minutes"),
+        )
+        .arg(
+            Arg::new("steps")
+                .long("steps")
+                .value_name("N")
+                .value_parser(value_parser!(u64))
+                .help("End after so many train steps of the run"),
+        )
+        .arg(
+            Arg::new("resume")
+                .long("resume")
+                .value_name("CHECKPOINT")
+                .help("Go on: a checkpoint, a run directory, or 'latest' of --run-dir"),
+        )
+        .arg(switch("change", "With --resume: go on with other learning settings than the checkpoint's"))
+        .arg(path("init-from", "Start a new run from these weights; fields and actions are mapped by name".to_owned()))
+        .arg(switch("json", "Print one JSON object a line instead of text"))
+        .arg(
+            Arg::new("metrics-addr")
+                .long("metrics-addr")
+                .value_name("ADDR")
+                .value_parser(value_parser!(std::net::SocketAddr))
+                .help("Serve /metrics, /healthz, /readyz and /status here, such as 127.0.0.1:9090"),
+        );
+    let command = with_config(command);
+    let command = with_settings::<SearchFlags>(command);
+    let command = with_settings::<PlayFlags>(command);
+    let command = with_settings::<NetworkFlags>(command);
+    let command = with_settings::<TrainFlags>(command);
+    let command = with_settings::<ReplayFlags>(command);
+    with_settings::<RunFlags>(command)
+}
+
+/// Reads what is asked for.
+///
+/// # Errors
+/// Every mistake in flags, environment and file together, or what is wrong with the checkpoint.
+pub fn order(matches: &ArgMatches, variables: impl IntoIterator<Item = (String, String)>) -> anyhow::Result<Order> {
+    let mut loader = Loader::from_process(matches, variables);
+    let path = |name: &str| matches.get_one::<PathBuf>(name).cloned();
+    let text = |name: &str| matches.get_one::<String>(name).cloned();
+    let given_dir = path("run-dir");
+    let mut checkpoint = None;
+    let mut run_dir = given_dir.clone();
+    if let Some(resume) = text("resume") {
+        let (dir, which) = locate(&resume, given_dir.as_deref())?;
+        let which = match which {
+            Some(which) => which,
+            None => latest(&dir)?,
+        };
+        let loaded: Checkpoint<RunState> = load(&dir, &which)?;
+        loader.stored("the checkpoint", &loaded.state.settings);
+        checkpoint = Some(loaded);
+        run_dir = Some(dir);
+    }
+    let flags = Flags::load(&mut loader);
+    if !matches.get_flag("local") {
+        loader.refuse("--local is missing: this version trains in one process");
+    }
+    let stored = checkpoint.as_ref().map(|c| &c.state.manifest);
+    let game = text("game").or_else(|| stored.map(|m| m.game.clone()));
+    if game.is_none() {
+        loader.refuse("--game is missing");
+    }
+    if checkpoint.is_some() && path("init-from").is_some() {
+        loader.refuse("--init-from starts a new run, --resume goes on with an old one: give one of them");
+    }
+    if matches.get_flag("change") && checkpoint.is_none() {
+        loader.refuse("--change goes with --resume");
+    }
+    if matches.get_one::<f64>("minutes").is_some_and(|&m| !(m > 0.0 && m < 1e7)) {
+        loader.refuse("--minutes must be above 0");
+    }
+    let rules = match path("rules") {
+        None => stored.and_then(|m| m.rules.clone()),
+        Some(file) => match std::fs::read_to_string(&file) {
+            Ok(text) => Some(text),
+            Err(error) => {
+                loader.refuse(format!("cannot read rules {}: {error}", file.display()));
+                None
+            }
+        },
+    };
+    if let Err(error) = crate::train::Device::parse(&flags.run.device) {
+        loader.refuse(format!("device: {error:#}"));
+    }
+    loader.finish()?;
+    let game = game.unwrap_or_default();
+    Ok(Order {
+        run_dir: run_dir.unwrap_or_else(|| RunDir::fresh(&game)),
+        game,
+        rules,
+        checkpoint,
+        init_from: path("init-from"),
+        change: matches.get_flag("change"),
+        end: End {
+            steps: matches.get_one::<u64>("steps").copied(),
+            after: matches.get_one::<f64>("minutes").map(|m| Duration::from_secs_f64(m * 60.0)),
+        },
+        json: matches.get_flag("json"),
+        metrics_addr: matches.get_one::<std::net::SocketAddr>("metrics-addr").copied(),
+        flags,
+    })
+}
+
+fn latest(run_dir: &std::path::Path) -> anyhow::Result<PathBuf> {
+    let dir = run_dir.join("checkpoints");
+    if !dir.is_dir() {
+        anyhow::bail!("there is no run with checkpoints in {}", run_dir.display());
+    }
+    checkpoint::latest(&dir)?.ok_or_else(|| anyhow::anyhow!("{} has no checkpoint yet", run_dir.display()))
+}
+
+fn load(run_dir: &std::path::Path, path: &std::path::Path) -> anyhow::Result<Checkpoint<RunState>> {
+    checkpoint::load_of(&run_dir.join("checkpoints"), path)
+}

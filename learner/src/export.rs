@@ -1,0 +1,108 @@
+//! The run's status as Prometheus metrics. Counters go up by what is new since the last look.
+
+use std::collections::BTreeMap;
+
+use fogfall_service::metrics::{Gauge, GaugeVec, IntCounter, IntGauge, Metrics, MetricsError, names};
+
+use crate::status::Status;
+
+/// The metrics of a learner.
+pub struct Export {
+    metrics: Metrics,
+    games: IntCounter,
+    rows: IntCounter,
+    steps: IntCounter,
+    skipped: IntCounter,
+    window_rows: IntGauge,
+    replay_ratio: Gauge,
+    /// total, policy, value, weights
+    loss: [Gauge; 4],
+    gradient_norm: Gauge,
+    learning_rate: Gauge,
+    weights_ordinal: IntGauge,
+    weights_step: IntGauge,
+    scores: GaugeVec,
+    seen: BTreeMap<&'static str, u64>,
+}
+
+impl Export {
+    /// Metrics that have seen nothing yet.
+    ///
+    /// # Errors
+    /// [`MetricsError`].
+    pub fn new() -> Result<Self, MetricsError> {
+        let metrics = Metrics::new()?;
+        Ok(Self {
+            games: metrics.counter(names::GAMES)?,
+            rows: metrics.counter(names::ROWS_STORED)?,
+            steps: metrics.counter(names::STEPS)?,
+            skipped: metrics.counter(names::STEPS_SKIPPED)?,
+            window_rows: metrics.whole_gauge(names::WINDOW_ROWS)?,
+            replay_ratio: metrics.gauge(names::REPLAY_RATIO)?,
+            loss: metrics.gauges(names::LOSS, ["total", "policy", "value", "weights"])?,
+            gradient_norm: metrics.gauge(names::GRADIENT_NORM)?,
+            learning_rate: metrics.gauge(names::LEARNING_RATE)?,
+            weights_ordinal: metrics.whole_gauge(names::WEIGHTS_ORDINAL)?,
+            weights_step: metrics.whole_gauge(names::WEIGHTS_STEP)?,
+            scores: metrics.gauge_family(names::SCORE)?,
+            seen: BTreeMap::new(),
+            metrics,
+        })
+    }
+
+    /// The registry.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Brings the metrics up to date.
+    pub fn set(&mut self, status: &Status) {
+        for (name, counter, now) in [
+            ("games", &self.games, status.games),
+            ("rows", &self.rows, status.rows),
+            ("steps", &self.steps, status.step),
+            ("skipped", &self.skipped, status.skipped_steps),
+        ] {
+            let seen = self.seen.entry(name).or_default();
+            counter.inc_by(now.saturating_sub(*seen));
+            *seen = now.max(*seen);
+        }
+        self.window_rows.set(i64::try_from(status.window_rows).unwrap_or(i64::MAX));
+        self.replay_ratio.set(status.replay_ratio);
+        if let Some(loss) = status.loss {
+            for (gauge, value) in self.loss.iter().zip([loss.total, loss.policy, loss.value, loss.weights]) {
+                gauge.set(value);
+            }
+        }
+        self.gradient_norm.set(status.gradient_norm);
+        self.learning_rate.set(status.learning_rate);
+        self.weights_ordinal.set(i64::try_from(status.weights_published).unwrap_or(i64::MAX));
+        self.weights_step.set(i64::try_from(status.step).unwrap_or(i64::MAX));
+        for rate in &status.win_rates {
+            self.scores.with_label_values(&[&rate.opponent]).set(rate.score);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::status::WinRate;
+
+    #[test]
+    fn counters_grow_by_what_is_new_and_gauges_show_the_last_value() {
+        let mut export = Export::new().unwrap();
+        let rate = WinRate { opponent: "random".into(), score: 0.75, ..WinRate::default() };
+        export.set(&Status { games: 3, rows: 30, win_rates: vec![rate], ..Status::default() });
+        export.set(&Status { games: 5, rows: 50, window_rows: 40, ..Status::default() });
+        let text = export.metrics().encode().unwrap();
+        for line in [
+            "fogfall_games_total 5",
+            "fogfall_rows_stored_total 50",
+            "fogfall_window_rows 40",
+            "fogfall_match_score{opponent=\"random\"} 0.75",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line} is not in {text}");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What a run shows: the live view or log lines or JSON, the metrics file, the admin routes, and the end's summary.
+
+use std::{
+    io::Write,
+    net::TcpListener,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use anyhow::Context;
+use fogfall_service::admin::{Admin, AdminServer, Vitals, serve};
+
+use crate::{
+    board::Board,
+    cli::Order,
+    export::Export,
+    run_dir::RunDir,
+    show::{History, Live, MetricsFile, Places, json_line, line, read_metrics, summary, write_plots},
+    status::{Phase, Status},
+};
+
+/// A log line this often where there is no live view.
+const LINE_EVERY: Duration = Duration::from_secs(5);
+
+enum Screen {
+    Live(Box<Live>),
+    Lines { last: Option<Instant>, json: bool },
+}
+
+/// All that is shown.
+pub struct Output {
+    screen: Screen,
+    json: bool,
+    metrics_file: MetricsFile,
+    metrics_every: Duration,
+    metrics_written: Option<Instant>,
+    latest: Arc<Mutex<Status>>,
+    export: Export,
+    _server: Option<AdminServer>,
+    commands: Vec<(&'static str, String)>,
+}
+
+impl Output {
+    /// Begins to show a run.
+    ///
+    /// # Errors
+    /// If the metrics file or the address of the admin routes cannot be used.
+    pub fn start(order: &Order, dir: &RunDir, vitals: &Vitals) -> anyhow::Result<Self> {
+        let earlier = if dir.metrics().exists() { read_metrics(&dir.metrics())?.statuses } else { Vec::new() };
+        let metrics_file = MetricsFile::open(dir.metrics())?;
+        let latest = Arc::new(Mutex::new(Status::default()));
+        let export = Export::new()?;
+        let server = match order.metrics_addr {
+            None => None,
+            Some(address) => Some(start_server(address, &export, vitals, &latest)?),
+        };
+        let screen = if !order.json && Live::is_possible() {
+            let mut live = Live::start()?;
+            live.remember(&earlier);
+            Screen::Live(Box::new(live))
+        } else {
+            Screen::Lines { last: None, json: order.json }
+        };
+        let path = dir.path().display();
+        let opponent = if order.game == "battle" { "scripted" } else { "random" };
+        Ok(Self {
+            screen,
+            json: order.json,
+            metrics_file,
+            metrics_every: Duration::from_secs(order.flags.run.metrics_every_s),
+            metrics_written: None,
+            latest,
+            export,
+            _server: server,
+            commands: vec![
+                ("train on", format!("cargo run --bin learner -- --local --resume latest --run-dir {path}")),
+                (
+                    "play matches",
+                    format!(
+                        "cargo run --bin actor -- match --game {} --a {} --b {opponent} --games 400",
+                        order.game,
+                        dir.weights().display()
+                    ),
+                ),
+            ],
+        })
+    }
+
+    /// Shows how the run stands. What cannot be shown is a notice, never the end of the run.
+    pub fn show(&mut self, status: &Status, board: &Board) {
+        self.export.set(status);
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone_from(status);
+        if status.phase == Phase::Stopping {
+            // The terminal is given back before a second Ctrl-C may end the process at once.
+            self.leave_live();
+        }
+        let shown = match &mut self.screen {
+            Screen::Live(live) => live.draw(status),
+            Screen::Lines { last, json } => {
+                if last.is_some_and(|at| at.elapsed() < LINE_EVERY) {
+                    Ok(())
+                } else {
+                    *last = Some(Instant::now());
+                    let text = if *json { json_line(status) } else { line(status) };
+                    print_line(&text)
+                }
+            }
+        };
+        if let Err(error) = shown {
+            // A closed pipe or a lost terminal ends the showing, not the training.
+            tracing::debug!(%error, "the status could not be shown");
+            self.leave_live();
+        }
+        if self.metrics_written.is_none_or(|at| at.elapsed() >= self.metrics_every) {
+            self.write_metrics(status, board);
+        }
+    }
+
+    fn leave_live(&mut self) {
+        if let Screen::Live(live) = std::mem::replace(&mut self.screen, Screen::Lines { last: None, json: false }) {
+            live.finish();
+        } else if self.json {
+            self.screen = Screen::Lines { last: None, json: true };
+        }
+    }
+
+    fn write_metrics(&mut self, status: &Status, board: &Board) {
+        self.metrics_written = Some(Instant::now());
+        if let Err(error) = self.metrics_file.append(status) {
+            board.notice(format!("{error:#}"));
+        }
+    }
+
+    /// Shows how the run ended: the last status, plots and summary.
+    ///
+    /// # Errors
+    /// If metrics cannot be read back or plots not be written.
+    pub fn finish(mut self, last: &Status, board: &Board, dir: &RunDir) -> anyhow::Result<()> {
+        self.write_metrics(last, board);
+        let statuses = read_metrics(&dir.metrics())?.statuses;
+        let plots = write_plots(&dir.plots(), &statuses)?;
+        self.leave_live();
+        let text = if self.json {
+            json_line(last)
+        } else {
+            let places = Places {
+                checkpoint: crate::checkpoint::latest(&dir.checkpoints())?,
+                metrics: Some(dir.metrics()),
+                plots,
+            };
+            let commands: Vec<_> = self.commands.iter().map(|(what, how)| (*what, how.as_str())).collect();
+            summary(last, &History::of(&statuses), &places, &commands)
+        };
+        // Nobody may be listening any more.
+        let _ = print_line(text.trim_end());
+        Ok(())
+    }
+}
+
+fn start_server(
+    address: std::net::SocketAddr,
+    export: &Export,
+    vitals: &Vitals,
+    latest: &Arc<Mutex<Status>>,
+) -> anyhow::Result<AdminServer> {
+    let listener = TcpListener::bind(address).with_context(|| format!("--metrics-addr {address} cannot be used"))?;
+    let latest = Arc::clone(latest);
+    let status = move || {
+        let status = latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        serde_json::to_value(status).unwrap_or_default()
+    };
+    let admin = Admin { metrics: export.metrics().clone(), vitals: vitals.clone(), status: Arc::new(status) };
+    let server = serve(listener, admin)?;
+    tracing::info!(address = %server.address(), "serving metrics and health");
+    Ok(server)
+}
+
+fn print_line(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}")?;
+    out.flush()
+}

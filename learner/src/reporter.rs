@@ -1,0 +1,226 @@
+//! The reporter: looks at all stages and says how the run stands. It measures rates over the last seconds and owns no
+//! stage.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::{Duration, Instant},
+};
+
+use fogfall_pipeline::{Intake, SelfPlay, SelfPlayStats, StageCounts, Waiting};
+use fogfall_proto::Manifest;
+use fogfall_service::admin::{Condition, Heartbeat, Vitals};
+
+use crate::{
+    board::Board,
+    cli::Flags,
+    resume::Totals,
+    status::{Phase, Status, Wait},
+};
+
+/// Rates are taken over this time.
+const RATE_TIME: Duration = Duration::from_secs(5);
+/// Self-play that does nothing for so long, and waits for nobody, is stuck.
+const STUCK_AFTER: Duration = Duration::from_secs(120);
+/// Shorter waits are part of normal running.
+const SHOWN_WAIT: Duration = Duration::from_millis(500);
+
+/// Where the figures come from.
+pub struct Sources {
+    /// The run.
+    pub manifest: Manifest,
+    /// What earlier starts of the run did.
+    pub totals: Totals,
+    /// Settings.
+    pub flags: Flags,
+    /// Self-play threads.
+    pub threads: usize,
+    /// Train steps asked for.
+    pub steps_wanted: Option<u64>,
+    /// Time asked for.
+    pub lasts: Option<Duration>,
+    /// Window and limiter.
+    pub intake: Arc<Intake>,
+    /// Stages.
+    pub counts: Arc<StageCounts>,
+    /// Self-play.
+    pub self_play: Arc<SelfPlay>,
+    /// Train and evaluation thread.
+    pub board: Board,
+}
+
+/// Counters at one time.
+#[derive(Clone, Copy)]
+struct Sample {
+    at: Instant,
+    stats: SelfPlayStats,
+    step: u64,
+}
+
+/// Looks at a run.
+pub struct Reporter {
+    sources: Sources,
+    began: Instant,
+    samples: VecDeque<Sample>,
+    phase: Phase,
+    play_beat: Heartbeat,
+    window_filled: Condition,
+}
+
+impl Reporter {
+    /// A reporter of a run that begins now.
+    pub fn new(sources: Sources, vitals: &Vitals) -> Self {
+        let window_filled = vitals.condition("window");
+        window_filled.unmet("too few rows to train on yet");
+        Self {
+            sources,
+            began: Instant::now(),
+            samples: VecDeque::new(),
+            phase: Phase::Starting,
+            play_beat: vitals.heartbeat("self-play", STUCK_AFTER),
+            window_filled,
+        }
+    }
+
+    /// Time of this start.
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// What all starts of the run did, whenever it is called.
+    pub fn totals(&self) -> impl Fn() -> Totals + Send + use<> {
+        let (before, began, self_play) = (self.sources.totals, self.began, Arc::clone(&self.sources.self_play));
+        move || {
+            let counts = self_play.stats().counts;
+            Totals {
+                games: before.games + counts.games,
+                truncated: before.truncated + counts.truncated,
+                rows: before.rows + counts.rows,
+                evaluations: before.evaluations + counts.evaluations,
+                elapsed_s: before.elapsed_s + began.elapsed().as_secs_f64(),
+            }
+        }
+    }
+
+    /// The run is being ended.
+    pub fn stopping(&mut self) {
+        self.phase = Phase::Stopping;
+    }
+
+    /// The last status of the run.
+    pub fn finished(mut self) -> Status {
+        self.phase = Phase::Finished;
+        self.look()
+    }
+
+    /// How the run stands.
+    pub fn look(&mut self) -> Status {
+        let sources = &self.sources;
+        let (stats, intake) = (sources.self_play.stats(), sources.intake.status());
+        let facts = sources.board.lock().clone();
+        let elapsed = self.began.elapsed();
+        let oldest = self.sample(stats, facts.step);
+        let sources = &self.sources;
+        let seconds = oldest.at.elapsed().as_secs_f64().max(1e-3);
+        let rate = |new: u64, old: u64| (new - old) as f64 / seconds;
+        let (new, old) = (stats.counts, oldest.stats.counts);
+        let totals = self.totals()();
+        if intake.rows as u64 >= intake.needed {
+            self.window_filled.met();
+        }
+        if matches!(self.phase, Phase::Starting | Phase::Filling) {
+            self.phase = if facts.step > 0 && facts.loss.is_some() { Phase::Training } else { Phase::Filling };
+        }
+        Status {
+            run: sources.manifest.run.clone(),
+            game: sources.manifest.game.clone(),
+            phase: self.phase,
+            elapsed_s: elapsed.as_secs_f64(),
+            left_s: self.left(elapsed, facts.step, rate(facts.step, oldest.step)),
+            step: facts.step,
+            steps_wanted: sources.steps_wanted,
+            steps_per_s: rate(facts.step, oldest.step),
+            games: totals.games,
+            truncated: totals.truncated,
+            games_per_s: rate(new.games, old.games),
+            decisions_per_game: ratio(new.rows - old.rows, new.games - old.games),
+            rows: totals.rows,
+            rows_per_s: rate(new.rows, old.rows),
+            evaluations_per_s: rate(new.evaluations, old.evaluations),
+            cache_hits: ratio(new.cache_hits - old.cache_hits, new.evaluations - old.evaluations),
+            batch_fill: ratio(new.evaluations - old.evaluations, new.batches - old.batches)
+                / sources.flags.run.slots as f64,
+            window_rows: intake.rows as u64,
+            window_capacity: intake.capacity as u64,
+            window_needed: intake.needed,
+            replay_ratio: ratio(intake.counts.samples, totals.rows),
+            replay_ratio_wanted: sources.flags.replay.replay_ratio,
+            loss: facts.loss,
+            gradient_norm: facts.gradient_norm,
+            learning_rate: facts.learning_rate,
+            policy_entropy: facts.policy_entropy,
+            skipped_steps: facts.skipped_steps,
+            weights_version: facts.weights_version,
+            weights_published: facts.weights_published,
+            checkpoint_step: facts.checkpoint_step,
+            refused_parts: sources.counts.refused.load(Relaxed) + sources.counts.store_duplicates.load(Relaxed),
+            win_rates: facts.win_rates,
+            figures: facts.figures,
+            waits: waits(&stats, sources.threads, intake.inserting, intake.sampling, elapsed),
+            memory_bytes: resident_bytes(),
+            notices: facts.notices,
+        }
+    }
+
+    /// Notes the counters and returns those of [`RATE_TIME`] ago.
+    fn sample(&mut self, stats: SelfPlayStats, step: u64) -> Sample {
+        let now = Instant::now();
+        let idle = self.samples.back().is_some_and(|s| s.stats.counts == stats.counts);
+        if !idle || stats.waiting > 0 {
+            self.play_beat.beat();
+        }
+        self.samples.push_back(Sample { at: now, stats, step });
+        while self.samples.len() > 2 && now - self.samples[1].at >= RATE_TIME {
+            self.samples.pop_front();
+        }
+        self.samples[0]
+    }
+
+    fn left(&self, elapsed: Duration, step: u64, steps_per_s: f64) -> Option<f64> {
+        let by_time = self.sources.lasts.map(|lasts| lasts.saturating_sub(elapsed).as_secs_f64());
+        let wanted = self.sources.steps_wanted.filter(|_| steps_per_s > 0.0);
+        let by_steps = wanted.map(|wanted| wanted.saturating_sub(step) as f64 / steps_per_s);
+        match (by_time, by_steps) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+}
+
+fn ratio(a: u64, b: u64) -> f64 {
+    if b == 0 { 0.0 } else { a as f64 / b as f64 }
+}
+
+fn waits(stats: &SelfPlayStats, threads: usize, inserting: Waiting, sampling: Waiting, elapsed: Duration) -> Vec<Wait> {
+    let elapsed = elapsed.as_secs_f64().max(1e-3);
+    let wait = |stage: &str, waits_for: &str, waiting: Waiting| Wait {
+        stage: stage.to_owned(),
+        waits_for: waits_for.to_owned(),
+        since_s: waiting.since.map(|s| s.elapsed()).filter(|&s| s >= SHOWN_WAIT).map(|s| s.as_secs_f64()),
+        share: (waiting.elapsed().as_secs_f64() / elapsed).min(1.0),
+    };
+    let play = Wait {
+        stage: "self-play".to_owned(),
+        waits_for: "training to catch up".to_owned(),
+        since_s: inserting.since.filter(|_| stats.waiting > 0).map(|s| s.elapsed().as_secs_f64()),
+        share: (stats.blocked.as_secs_f64() / elapsed / threads as f64).min(1.0),
+    };
+    vec![play, wait("train", "rows from self-play", sampling)]
+}
+
+/// Resident memory; 0 where the system does not say.
+fn resident_bytes() -> u64 {
+    const PAGE: u64 = 4096;
+    let pages = std::fs::read_to_string("/proc/self/statm").ok();
+    pages.and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok()).unwrap_or(0) * PAGE
+}
