@@ -1,111 +1,166 @@
 //! Prints facts about `battle`'s rules: how long fights are, who wins, and which moves are played.
 //!
-//! `cargo run -p fogfall-games --example battle_balance -- [FIGHTS] [RULES.toml]`
+//! `cargo run -p fogfall-games --example battle_balance -- [FIGHTS] [ROLLOUTS] [RULES.toml]`
+//!
+//! ROLLOUTS is how often the player `rollouts`, one with foresight, tries each legal action; 0 leaves it out.
 #![allow(clippy::print_stdout)]
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use fogfall_game::{Action, Actions, Game, GameError, Seat, Turn, stream};
+use fogfall_game::{Action, Actions, Game, GameError, Rng, Seat, Turn, stream};
 use fogfall_games::Battle;
 use rand::RngExt;
 
-/// A fight between two players by name.
+/// A game and players for it.
+struct Arena {
+    game: Battle,
+    rollouts: usize,
+}
+
+/// How a fight went.
 struct Fight {
     payoff: f32,
     decisions: usize,
     sects: [usize; 2],
 }
 
-fn play(game: &Battle, players: [&str; 2], seed: u64, swap: bool, used: &mut [usize]) -> Fight {
-    let mut rng = stream(seed, &[1, u64::from(swap)]);
-    let mut state = game.start(&mut stream(seed, &[0]));
-    let mut legal = Actions::new();
-    let mut decisions = 0;
-    let mut observation = vec![0.0; game.info().observation_len()];
-    let sects = game.info().observation.range("own.sect").expect("battle observes its sect");
-    let sect = |state: &_, seat: Seat, observation: &mut [f32]| {
-        game.observe(state, seat, observation);
-        observation[sects.clone()].iter().position(|&x| x == 1.0).unwrap_or(0)
-    };
-    let sects = [0, 1].map(|seat| sect(&state, seat, &mut observation));
-    game.settle(&mut state, &mut rng);
-    while let Turn::Player(seat) = game.turn(&state) {
-        game.legal(&state, &mut legal);
-        let player = players[usize::from(seat) ^ usize::from(swap)];
-        let action: Action = match player {
-            "random" => legal[rng.random_range(0..legal.len())],
-            expert => game.expert_move(expert, &game.view(&state, seat), &legal, &mut rng),
-        };
-        used[usize::from(action)] += 1;
-        decisions += 1;
-        game.advance(&mut state, action, &mut rng);
-    }
-    Fight { payoff: game.payoff(&state), decisions, sects }
+/// Sums over fights, from the first player's side unless said otherwise.
+#[derive(Default)]
+struct Tally {
+    fights: u64,
+    score: f32,
+    seat0: f32,
+    draws: u64,
+    lengths: Vec<usize>,
+    /// Payoff and fights of each sect against others, whoever plays it.
+    sects: BTreeMap<usize, (f32, u64)>,
+    /// How often each action was played by the first player.
+    played: Vec<usize>,
 }
 
-fn report(game: &Battle, players: [&str; 2], fights: u64) {
-    let actions = game.info().num_actions();
-    let mut used = vec![0; actions];
-    let (mut score, mut seat0, mut draws, mut lengths) = (0.0, 0.0, 0, BTreeMap::new());
-    let mut by_sect = BTreeMap::new();
-    let began = Instant::now();
-    for fight in 0..fights {
-        let swap = fight % 2 == 1;
-        let one = play(game, players, fight / 2, swap, &mut used);
-        score += if swap { -one.payoff } else { one.payoff };
-        seat0 += one.payoff;
-        draws += u64::from(one.payoff == 0.0);
-        *lengths.entry(one.decisions).or_insert(0) += 1u64;
+impl Arena {
+    fn fight(&self, players: [&str; 2], seed: u64, swap: bool, played: &mut [usize]) -> Fight {
+        let game = &self.game;
+        let mut rng = stream(seed, &[1, u64::from(swap)]);
+        let mut state = game.start(&mut stream(seed, &[0]));
+        let sects = [0, 1].map(|seat| self.sect(&state, seat));
+        let mut legal = Actions::new();
+        let mut decisions = 0;
+        game.settle(&mut state, &mut rng);
+        while let Turn::Player(seat) = game.turn(&state) {
+            game.legal(&state, &mut legal);
+            let player = usize::from(seat) ^ usize::from(swap);
+            let action = self.choose(players[player], &state, seat, &legal, &mut rng);
+            played[usize::from(action)] += 1 - player;
+            decisions += 1;
+            game.advance(&mut state, action, &mut rng);
+        }
+        Fight { payoff: game.payoff(&state), decisions, sects }
+    }
+
+    fn choose(&self, player: &str, state: &State, seat: Seat, legal: &[Action], rng: &mut Rng) -> Action {
+        match player {
+            "random" => legal[rng.random_range(0..legal.len())],
+            "rollouts" => self.by_rollouts(&self.game.view(state, seat), seat, legal, rng),
+            expert => self.game.expert_move(expert, &self.game.view(state, seat), legal, rng),
+        }
+    }
+
+    /// The action with the best mean result when the scripted player plays on for both sides, in worlds drawn from
+    /// what the mover has seen.
+    fn by_rollouts(&self, view: &View, seat: Seat, legal: &[Action], rng: &mut Rng) -> Action {
+        let game = &self.game;
+        let mut sums = vec![0.0; legal.len()];
+        let mut moves = Actions::new();
+        for _ in 0..self.rollouts {
+            for (sum, &first) in sums.iter_mut().zip(legal) {
+                let mut world = game.determinize(view, rng);
+                game.advance(&mut world, first, rng);
+                while let Turn::Player(mover) = game.turn(&world) {
+                    game.legal(&world, &mut moves);
+                    let action = self.choose("scripted", &world, mover, &moves, rng);
+                    game.advance(&mut world, action, rng);
+                }
+                *sum += if seat == 0 { game.payoff(&world) } else { -game.payoff(&world) };
+            }
+        }
+        let best = (0..legal.len()).max_by(|&a, &b| sums[a].total_cmp(&sums[b]));
+        legal[best.expect("a mover has a legal action")]
+    }
+
+    fn sect(&self, state: &State, seat: Seat) -> usize {
+        let layout = &self.game.info().observation;
+        let mut observation = vec![0.0; layout.len()];
+        self.game.observe(state, seat, &mut observation);
+        let sects = layout.range("own.sect").expect("battle observes its sect");
+        observation[sects].iter().position(|&x| x == 1.0).expect("a fighter has a sect")
+    }
+
+    fn report(&self, players: [&str; 2], fights: u64) {
+        let began = Instant::now();
+        let mut tally = Tally { played: vec![0; self.game.info().num_actions()], ..Tally::default() };
+        for fight in 0..fights {
+            let swap = fight % 2 == 1;
+            let one = self.fight(players, fight / 2, swap, &mut tally.played);
+            tally.add(&one, swap);
+        }
+        tally.print(players, &self.game, began.elapsed().as_secs_f64());
+    }
+}
+
+type State = <Battle as Game>::State;
+type View = <Battle as Game>::View;
+
+impl Tally {
+    fn add(&mut self, one: &Fight, swap: bool) {
+        self.fights += 1;
+        self.score += if swap { -one.payoff } else { one.payoff };
+        self.seat0 += one.payoff;
+        self.draws += u64::from(one.payoff == 0.0);
+        self.lengths.push(one.decisions);
         if one.sects[0] != one.sects[1] {
-            for (seat, sect) in one.sects.into_iter().enumerate() {
-                let won = if seat == 0 { one.payoff } else { -one.payoff };
-                let entry = by_sect.entry(sect).or_insert((0.0, 0u64));
-                *entry = (entry.0 + won, entry.1 + 1);
+            for (sect, payoff) in one.sects.into_iter().zip([one.payoff, -one.payoff]) {
+                let entry = self.sects.entry(sect).or_default();
+                *entry = (entry.0 + payoff, entry.1 + 1);
             }
         }
     }
-    let share = |sum: f32, n: u64| 50.0 + 50.0 * sum / n as f32;
-    let percentile = |p: f64| {
-        let mut left = (fights as f64 * p) as u64;
-        lengths.iter().find(|(_, n)| {
-            let here = left < **n;
-            left = left.saturating_sub(**n);
-            here
-        })
-    };
-    println!(
-        "{:>8} against {:<8} {:5.1} %  seat 0 {:4.1} %  draws {:4.1} %  decisions {}..{}..{}  {:.1} us a decision",
-        players[0],
-        players[1],
-        share(score, fights),
-        share(seat0, fights),
-        100.0 * draws as f32 / fights as f32,
-        lengths.keys().next().unwrap_or(&0),
-        percentile(0.5).map_or(0, |(n, _)| *n),
-        lengths.keys().last().unwrap_or(&0),
-        began.elapsed().as_secs_f64() * 1e6 / lengths.iter().map(|(n, k)| *n as f64 * *k as f64).sum::<f64>(),
-    );
-    let sects: Vec<String> = by_sect.iter().map(|(s, (sum, n))| format!("{s}: {:.0} %", share(*sum, *n))).collect();
-    println!("    sects {}", sects.join(", "));
-    let total: usize = used.iter().sum();
-    let parts = used.iter().zip(&game.info().actions);
-    let parts: Vec<String> = parts.map(|(n, name)| format!("{name} {:.1}", 100.0 * *n as f32 / total as f32)).collect();
-    println!("    moves in percent: {}", parts.join(", "));
+
+    fn print(&mut self, players: [&str; 2], game: &Battle, seconds: f64) {
+        let share = |sum: f32, n: u64| 50.0 + 50.0 * sum / n as f32;
+        self.lengths.sort_unstable();
+        let (last, decisions) = (self.lengths.len() - 1, self.lengths.iter().sum::<usize>());
+        println!(
+            "{:>8} against {:<8} {:5.1} %  seat 0 {:4.1} %  draws {:4.1} %  decisions {}..{}..{}  {:.1} us a decision",
+            players[0],
+            players[1],
+            share(self.score, self.fights),
+            share(self.seat0, self.fights),
+            100.0 * self.draws as f32 / self.fights as f32,
+            self.lengths[0],
+            self.lengths[last / 2],
+            self.lengths[last],
+            1e6 * seconds / decisions as f64,
+        );
+        let sects = self.sects.iter().map(|(sect, (sum, n))| format!("{sect}: {:.0}", share(*sum, *n)));
+        println!("    sects in percent: {}", sects.collect::<Vec<_>>().join(", "));
+        let total: usize = self.played.iter().sum();
+        let played = self.played.iter().zip(&game.info().actions);
+        let played = played.map(|(n, name)| format!("{name} {:.1}", 100.0 * *n as f32 / total as f32));
+        println!("    moves in percent: {}", played.collect::<Vec<_>>().join(", "));
+    }
 }
 
 fn main() -> Result<(), GameError> {
     let mut args = std::env::args().skip(1);
-    let fights = args.next().and_then(|n| n.parse().ok()).unwrap_or(2_000);
+    let mut number = |default| args.next().and_then(|n| n.parse().ok()).unwrap_or(default);
+    let (fights, rollouts) = (number(2_000), number(24));
     let rules = args.next().map(|path| std::fs::read_to_string(path).expect("the rules file can be read"));
-    let game = Battle::new(rules.as_deref())?;
-    let layout = &game.info().observation;
-    println!(
-        "observation {} numbers, {} actions, state {} bytes",
-        layout.len(),
-        game.info().num_actions(),
-        size_of::<<Battle as Game>::State>()
-    );
+    let arena = Arena { game: Battle::new(rules.as_deref())?, rollouts: rollouts as usize };
+    let info = arena.game.info();
+    let (numbers, actions) = (info.observation_len(), info.num_actions());
+    println!("observation {numbers} numbers, {actions} actions, state {} bytes", size_of::<State>());
     for players in [
         ["random", "random"],
         ["greedy", "random"],
@@ -114,7 +169,12 @@ fn main() -> Result<(), GameError> {
         ["greedy", "greedy"],
         ["scripted", "scripted"],
     ] {
-        report(&game, players, fights);
+        arena.report(players, fights);
+    }
+    if rollouts > 0 {
+        for players in [["rollouts", "greedy"], ["rollouts", "scripted"], ["rollouts", "rollouts"]] {
+            arena.report(players, fights / 20);
+        }
     }
     Ok(())
 }

@@ -94,6 +94,7 @@ fn read_fight(r: Reader<'_>) -> Fight {
         bag_size: r.int("bag_size", 0..=12, None) as u8,
         specials: r.int("specials", 0..=4, None) as u8,
         turn_limit: r.int("turn_limit", 2..=MAX_TURNS as i64, None) as u16,
+        mercy: r.int("mercy", 0..=MAX_TURNS as i64, None) as u16,
         healthier_wins: r.word("at_limit", &["draw", "healthier_wins"], true) == Some(1),
         min_level: min_level as u8,
         max_level: max_level as u8,
@@ -110,6 +111,8 @@ fn read_fight(r: Reader<'_>) -> Fight {
         guard_mana: percent("guard_mana", 0..=100),
         shield_cap: percent("shield_cap", 0..=200),
         shield_kept: percent("shield_kept", 0..=100),
+        weary_from: r.int("weary_from", 1..=MAX_TURNS as i64, None) as u16,
+        weary: percent("weary", 0..=100),
     };
     r.finish();
     fight

@@ -67,7 +67,7 @@ impl Tables {
 
     fn run(&self, state: &mut State) {
         loop {
-            if state.public.fighters[0].health <= 0 || state.public.fighters[1].health <= 0 {
+            if self.someone_fell(state) {
                 state.public.due = Due::Over;
                 return;
             }
@@ -99,6 +99,17 @@ impl Tables {
                 Stage::End => self.end_turn(state),
             }
         }
+    }
+
+    fn someone_fell(&self, state: &mut State) -> bool {
+        let mercy = state.public.turn <= self.fight.mercy;
+        for fighter in state.public.fighters.iter_mut().filter(|f| f.health <= 0) {
+            if !mercy {
+                return true;
+            }
+            fighter.health = 1;
+        }
+        false
     }
 
     /// Does the next effect of the top frame, or says which roll it waits for.
@@ -174,10 +185,16 @@ impl Tables {
             fighter.heal(self.grown(buff.heal_per_turn, level));
             fighter.health -= self.grown(buff.damage_per_turn, level) as i16;
         }
+        fighter.health -= (i32::from(fighter.max_health) * self.weariness(state.public.turn) / 100) as i16;
         if fighter.candidates != 0 && fighter.health > 0 {
             fighter.veil_age = fighter.veil_age.saturating_add(1);
             self.occasion(state, seat, Occasion::Turns);
         }
+    }
+
+    /// Percent of full health that the fighter whose turn begins loses to weariness.
+    fn weariness(&self, turn: u16) -> i32 {
+        self.fight.weary * i32::from((turn + 1).saturating_sub(self.fight.weary_from))
     }
 
     /// True if the mover is stunned; then its turn is gone.

@@ -28,8 +28,7 @@ enum Mood {
 
 /// Share of health below which the scripted player saves itself.
 const SAVE_BELOW: f32 = 0.35;
-/// Worth of a trap, of a hidden thing shown, and price of an item, in points of health.
-const TRAP_WORTH: f32 = 13.0;
+/// Worth of a hidden thing shown, and price of an item, in points of health.
 const SHOWN_WORTH: f32 = 1.0;
 const ITEM_PRICE: f32 = 3.0;
 
@@ -49,12 +48,16 @@ impl Tables {
     /// Damage or heal expected from this move alone.
     fn greed(&self, view: &View, action: Action) -> f32 {
         let worth = self.worth(view, action);
-        worth.damage + worth.heal
+        if worth.trap > 0.0 { 0.0 } else { worth.damage + worth.heal }
     }
 
     fn scripted(&self, view: &View, legal: &[Action], rng: &mut Rng) -> Action {
         if matches!(view.public.due, Due::Pick(_)) {
-            return best(legal, rng, |action| self.special_worth(view, action));
+            // A loadout that can be foreseen is half revealed.
+            let worths: Vec<f32> = legal.iter().map(|&action| self.special_worth(view, action)).collect();
+            let worths = worths.into_iter().map(|worth| worth * rng.random_range(0.6..1.4)).collect::<Vec<f32>>();
+            let best = (0..legal.len()).max_by(|&a, &b| worths[a].total_cmp(&worths[b]));
+            return legal[best.expect("a mover has a legal action")];
         }
         let mood = self.mood(view, legal);
         best(legal, rng, |action| self.script_worth(view, action, mood))
@@ -64,7 +67,7 @@ impl Tables {
         let (own, foe) =
             (&view.public.fighters[usize::from(view.seat)], &view.public.fighters[usize::from(1 - view.seat)]);
         let wall = f32::from(foe.health + foe.shield);
-        if legal.iter().any(|&action| self.worth(view, action).damage >= wall) {
+        if legal.iter().any(|&action| self.finishes(view, action, wall)) {
             Mood::Finish
         } else if f32::from(own.health) < SAVE_BELOW * f32::from(own.max_health) {
             Mood::Save
@@ -75,20 +78,24 @@ impl Tables {
         }
     }
 
+    fn finishes(&self, view: &View, action: Action, wall: f32) -> bool {
+        let worth = self.worth(view, action);
+        worth.trap == 0.0 && worth.damage >= wall
+    }
+
     fn script_worth(&self, view: &View, action: Action, mood: Mood) -> f32 {
         let worth = self.worth(view, action);
         if mood == Mood::Finish {
-            return worth.damage;
+            return self.greed(view, action);
         }
         let (heal, guard) = match mood {
             Mood::Save => (1.3, 0.75),
             Mood::Brace => (0.9, 1.3),
             _ => (0.9, 0.5),
         };
-        let trap = if worth.trap { TRAP_WORTH } else { 0.0 };
         let guarded = if worth.guard { guard * TURN_DAMAGE } else { 0.0 };
         let opens = (self.opens(view, action) - 2.0 * TURN_DAMAGE).max(0.0) * 0.7;
-        points(&worth, heal) + trap + guarded + opens
+        points(&worth, heal) + guarded + opens
     }
 
     /// Worth of choosing a special, as if it could be used at once. One that waits for a buff is used less often.
@@ -102,15 +109,15 @@ impl Tables {
 /// A move's expected results in points of health.
 fn points(worth: &Worth, heal: f32) -> f32 {
     let item = if worth.item { ITEM_PRICE } else { 0.0 };
-    worth.damage
+    let likely = if worth.trap > 0.0 { worth.trap } else { 1.0 };
+    let done = worth.damage
         + heal * worth.heal
         + 0.8 * worth.shield
         + 0.9 * worth.lasting
         + worth.buffs
         + TURN_DAMAGE * (worth.stun + worth.time)
-        + MANA_WORTH * worth.mana
-        + SHOWN_WORTH * worth.shown
-        - item
+        + SHOWN_WORTH * worth.shown;
+    likely * done + MANA_WORTH * worth.mana - item
 }
 
 /// The action with the largest worth; equal ones by lot.

@@ -238,6 +238,8 @@ pub(crate) struct Fight {
     pub(crate) bag_size: u8,
     pub(crate) specials: u8,
     pub(crate) turn_limit: u16,
+    /// Until this turn is over nobody falls.
+    pub(crate) mercy: u16,
     /// At the turn limit the healthier side wins, else it is a draw.
     pub(crate) healthier_wins: bool,
     pub(crate) min_level: u8,
@@ -263,6 +265,10 @@ pub(crate) struct Fight {
     pub(crate) shield_cap: i32,
     /// Percent of a shield that is left at the start of each own turn.
     pub(crate) shield_kept: i32,
+    /// From this turn on fighters weary: at the start of an own turn each loses `weary` percent of full health for
+    /// every turn begun since.
+    pub(crate) weary_from: u16,
+    pub(crate) weary: i32,
 }
 
 /// The compiled rules.

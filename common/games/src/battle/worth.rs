@@ -7,7 +7,7 @@ use super::effects::STRIKE_PARTS;
 use super::engine::bits;
 use super::moves::Move;
 use super::state::{Fighter, View};
-use super::tables::{Buff, Effect, Kind, Learned, STATS, Skill, Span, Strike, Tables, Target};
+use super::tables::{Buff, Effect, Kind, Learned, STATS, Skill, Span, Strike, Tables, Target, Trigger};
 
 /// Expected results of a move, in points unless said otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,8 +30,8 @@ pub(crate) struct Worth {
     pub(crate) time: f32,
     /// Hidden things shown.
     pub(crate) shown: f32,
-    /// A trap is laid.
-    pub(crate) trap: bool,
+    /// How likely a trap that is laid goes off; the rest is what it then does. 0: the move lays none.
+    pub(crate) trap: f32,
     /// The foe's strikes will be weaker until the next own turn.
     pub(crate) guard: bool,
     /// An item is spent.
@@ -79,10 +79,10 @@ impl Tables {
 
     fn add_skill(&self, worth: &mut Worth, sides: &Sides<'_>, skill: &Skill) {
         worth.mana -= f32::from(skill.cost);
-        worth.trap = matches!(skill.learned, Learned::Veiled(_));
-        if !worth.trap {
-            self.add_run(worth, sides, skill.effects);
+        if let Learned::Veiled(trigger) = skill.learned {
+            worth.trap = trap_likelihood(trigger);
         }
+        self.add_run(worth, sides, skill.effects);
     }
 
     fn add_run(&self, worth: &mut Worth, sides: &Sides<'_>, run: Span) {
@@ -170,11 +170,15 @@ impl Tables {
         hit * damage(false) + critical * damage(true)
     }
 
-    /// True if the fighter holds a buff that a skill of its sect waits for: something big is coming.
+    /// True if the fighter may soon use a skill that waits for a buff it holds, as far as its foe can tell.
     pub(crate) fn gathers(&self, fighter: &Fighter) -> bool {
-        let skills = &self.sects[usize::from(fighter.sect)].skills;
-        let mut needs = skills.iter().filter_map(|&skill| self.skills[usize::from(skill)].requires);
-        needs.any(|buff| fighter.has(buff))
+        let skills = self.sects[usize::from(fighter.sect)].skills.iter().map(|&skill| &self.skills[usize::from(skill)]);
+        let mut ready = skills.filter(|skill| {
+            let unknown = fighter.unseen_specials() > 0 && skill.learned == Learned::Special;
+            let specials = if unknown { fighter.shown | 1 << skill.bit } else { fighter.shown };
+            skill.requires.is_some() && self.is_ready(skill, fighter, specials)
+        });
+        fighter.active & self.silencing == 0 && ready.next().is_some()
     }
 
     /// What laying `buff` on oneself opens: the expected damage of the best skill that waits for it and that the
@@ -205,6 +209,17 @@ impl Tables {
             worth.damage
         };
         open.map(damage).fold(0.0, f32::max)
+    }
+}
+
+/// A guess at how likely a trap goes off before it has lost its use.
+fn trap_likelihood(trigger: Trigger) -> f32 {
+    match trigger {
+        Trigger::Turns(_) => 0.95,
+        Trigger::Struck | Trigger::FoeSkill => 0.85,
+        Trigger::LowHealth(_) => 0.7,
+        Trigger::FoeItem | Trigger::FoeHeals => 0.5,
+        Trigger::FoeGuard => 0.35,
     }
 }
 
