@@ -1,3 +1,9 @@
-//! Entry point of the actor with the games that ship.
+//! The actor with the games that ship.
 
-fn main() {}
+use std::process::ExitCode;
+
+use fogfall_games::Shipped;
+
+fn main() -> ExitCode {
+    actor::main::<Shipped>()
+}

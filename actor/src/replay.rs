@@ -22,6 +22,12 @@ pub struct Agreement {
     pub steps: usize,
 }
 
+impl std::fmt::Display for Agreement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "all {} games agree, {} steps", self.games, self.steps)
+    }
+}
+
 /// Why a replay ended early. Lines count from 1, steps of a game from 0.
 #[derive(Debug, Error)]
 pub enum ReplayError {

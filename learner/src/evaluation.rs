@@ -90,7 +90,7 @@ impl<G: Game> Evaluation<G> {
                 expert => Agent::Expert(expert.to_owned()),
             };
             let seed = mix(mix(self.settings.seed, round), i as u64);
-            let settings = MatchSettings { pairs: self.settings.pairs, slots: 32, seed };
+            let settings = MatchSettings { pairs: self.settings.pairs, first_pair: 0, slots: 32, seed };
             let mut agents = [self.searcher(weights), agent];
             let pairs = play_match(&self.game, &mut agents, settings, &|| stop.is_requested());
             if stop.is_requested() {

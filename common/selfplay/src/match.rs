@@ -40,6 +40,8 @@ pub enum Agent {
 pub struct MatchSettings {
     /// Pairs of games.
     pub pairs: u32,
+    /// Number of the first pair: a match may be played in parts.
+    pub first_pair: u32,
     /// Games in progress at a time.
     pub slots: usize,
     /// Root seed.
@@ -162,7 +164,7 @@ impl<'a, G: Game> Hall<'a, G> {
         }
         self.started += 1;
         let (pair, first) = (index / 2, (index % 2) as Seat);
-        let seed = mix(self.settings.seed, u64::from(pair));
+        let seed = mix(self.settings.seed, u64::from(self.settings.first_pair) + u64::from(pair));
         let searches = [0, 1].map(|i| match &self.agents[i] {
             Agent::Search(searcher) => Some(Search::new(Arc::clone(self.game), searcher.search)),
             _ => None,

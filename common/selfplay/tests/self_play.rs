@@ -158,7 +158,7 @@ fn search_beats_random_play_from_both_seats() {
     let game = Arc::new(TicTacToe::new());
     for life in [TreeLife::Move, TreeLife::Game] {
         let mut agents = [searcher(&*game, 100, life), Agent::Random];
-        let settings = MatchSettings { pairs: 40, slots: 7, seed: 1 };
+        let settings = MatchSettings { pairs: 40, first_pair: 0, slots: 7, seed: 1 };
         let pairs = play_match(&game, &mut agents, settings, &|| false);
         assert_eq!(pairs.len(), 40);
         assert!(score(&pairs) > 0.86, "{}", score(&pairs)); // perfect play scores 0.95
@@ -179,7 +179,7 @@ fn a_match_of_an_agent_against_itself_is_even_in_every_pair() {
         }))
     };
     // Most visited actions do not depend much on the seed here, but on the cards: the same cards for both games.
-    let settings = MatchSettings { pairs: 30, slots: 4, seed: 3 };
+    let settings = MatchSettings { pairs: 30, first_pair: 0, slots: 4, seed: 3 };
     let pairs = play_match(&game, &mut [uniform(), uniform()], settings, &|| false);
     let even = pairs.iter().filter(|p| p[0].payoff + p[1].payoff == 0.0).count();
     assert!(even >= 25, "{even} of 30 pairs cancel out");
@@ -191,11 +191,16 @@ fn a_match_is_reproducible_whatever_the_number_of_slots_and_can_be_stopped() {
     let game = Arc::new(KuhnPoker::new());
     let run = |slots, seed| {
         let mut agents = [searcher(&*game, 20, TreeLife::Move), Agent::Random];
-        play_match(&game, &mut agents, MatchSettings { pairs: 12, slots, seed }, &|| false)
+        play_match(&game, &mut agents, MatchSettings { pairs: 12, first_pair: 0, slots, seed }, &|| false)
     };
     assert_eq!(run(1, 4), run(9, 4));
     assert_ne!(run(1, 4), run(1, 5));
+    let part = |first_pair, pairs| {
+        let mut agents = [searcher(&*game, 20, TreeLife::Move), Agent::Random];
+        play_match(&game, &mut agents, MatchSettings { pairs, first_pair, slots: 3, seed: 4 }, &|| false)
+    };
+    assert_eq!([part(0, 5), part(5, 7)].concat(), run(1, 4), "a match may be played in parts");
     let mut agents = [Agent::Random, Agent::Random];
-    let settings = MatchSettings { pairs: 12, slots: 1, seed: 1 };
+    let settings = MatchSettings { pairs: 12, first_pair: 0, slots: 1, seed: 1 };
     assert!(play_match(&game, &mut agents, settings, &|| true).is_empty());
 }

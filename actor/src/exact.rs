@@ -1,0 +1,62 @@
+//! `actor exact`: the exact figure of a searching agent in a small game: mistakes in all positions, or NashConv.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use fogfall_eval::ExactFigures;
+use fogfall_game::{Game, GameVisitor};
+use fogfall_pipeline::SearchFlags;
+use serde::Serialize;
+
+use crate::agent::AgentSpec;
+
+/// The figure asked for.
+pub struct Exact {
+    /// The agent.
+    pub a: String,
+    /// Root seed.
+    pub seed: u64,
+    /// How it searches.
+    pub flags: SearchFlags,
+}
+
+/// The figure.
+#[derive(Serialize)]
+pub struct ExactReport {
+    /// The game.
+    pub game: String,
+    /// The agent.
+    pub a: String,
+    /// Simulations a move of agents with a network.
+    pub simulations: u32,
+    /// What is measured.
+    pub figure: String,
+    /// Its value.
+    pub value: f64,
+}
+
+impl std::fmt::Display for ExactReport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { game, a, simulations, figure, value } = self;
+        write!(f, "{game}: {a}, {simulations} simulations a move\n{figure}: {value}")
+    }
+}
+
+impl GameVisitor for Exact {
+    type Out = anyhow::Result<ExactReport>;
+
+    fn visit<G: Game>(self, game: Arc<G>) -> Self::Out {
+        let name = &game.info().name;
+        let exact = ExactFigures::new(&*game).with_context(|| format!("{name} is too large for exact figures"))?;
+        let spec = AgentSpec::parse(&self.a, &*game)?;
+        let mut flags = self.flags;
+        if let AgentSpec::Search { simulations } = spec {
+            flags.simulations = simulations;
+        }
+        let mut player = spec
+            .searcher(&*game, &flags)
+            .with_context(|| format!("'{}' does not search: give search:N or weights", self.a))?;
+        let value = exact.measure(&game, &mut player, self.seed)?;
+        Ok(ExactReport { game: name.clone(), a: self.a, simulations: flags.simulations, figure: exact.name(), value })
+    }
+}
