@@ -15,7 +15,7 @@ use super::tables::{
 };
 
 /// Names of the equipment slots in rules files.
-pub(crate) const SLOT_NAMES: [&str; SLOTS] = ["weapon", "armour", "charm"];
+const SLOT_NAMES: [&str; SLOTS] = ["weapon", "armour", "charm"];
 const TRIGGERS: [&str; 7] = ["struck", "foe_skill", "foe_item", "foe_guard", "foe_heals", "low_health", "turns"];
 
 /// Compiles rules.
@@ -43,6 +43,7 @@ fn read(root: Reader<'_>) -> Tables {
     let pets = root.tables("pet", 1..=MAX_PETS);
     let equipment = root.tables("equipment", 1..=MAX_EQUIPMENT);
     let sect_ids = ids(&sects);
+    [&skills, &items, &pets, &equipment].into_iter().for_each(|section| drop(ids(section)));
     let mut effects = EffectList::new(ids(&buffs));
     let mut tables = Tables {
         fight,
@@ -65,7 +66,7 @@ fn read(root: Reader<'_>) -> Tables {
 fn ids(section: &[Reader<'_>]) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     for reader in section {
-        let id = reader.id();
+        let id = reader.raw_id();
         if !id.is_empty() && ids.contains(&id) {
             reader.wrong("id", "different from all ids of its section");
         }

@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use super::compile::SLOT_NAMES;
 use super::engine::bits;
 use super::state::{Due, Fighter, Private, State};
 use super::tables::{STAT_NAMES, Tables};
@@ -30,8 +29,7 @@ impl Tables {
 
     fn describe_fighter(&self, seat: usize, f: &Fighter, private: &Private) -> String {
         let mut text = String::new();
-        let worn = f.equipment.iter().zip(SLOT_NAMES);
-        let worn: Vec<&str> = worn.map(|(&piece, _)| self.equipment[usize::from(piece)].id.as_str()).collect();
+        let worn = f.equipment.map(|piece| self.equipment[usize::from(piece)].id.as_str());
         let (sect, pet) = (&self.sects[usize::from(f.sect)], &self.pets[usize::from(f.pet)].id);
         let mut line = |args: std::fmt::Arguments<'_>| text.write_fmt(args).expect("writing to a string does not fail");
         line(format_args!("  seat {seat}: {} level {}, pet {pet}, {}\n", sect.id, f.level, worn.join(", ")));

@@ -3,7 +3,7 @@
 use fogfall_game::{Action, Seat};
 
 use super::engine::bits;
-use super::limits::{MAX_ITEMS, MAX_MASKED_PER_SECT, MAX_SPREAD, SLOTS};
+use super::limits::{MAX_ITEMS, MAX_MASKED_PER_SECT, MAX_POINTS, MAX_SPREAD, SLOTS};
 use super::state::{Fighter, Frame, Mark, Public, Rolled, State};
 use super::tables::{Kind, Learned, SCALED_STATS, Stat, Strike, Tables, Trigger, WornTrigger};
 
@@ -33,6 +33,11 @@ impl Fighter {
         self.mana = (i32::from(self.mana) + points).clamp(0, i32::from(self.max_mana)) as i16;
     }
 
+    /// Takes health away.
+    pub(crate) fn lose(&mut self, points: i32) {
+        self.health = (i32::from(self.health) - points).max(-MAX_POINTS) as i16;
+    }
+
     /// Restores health, changed by the healing statistic.
     pub(crate) fn heal(&mut self, points: i32) {
         self.health = self.health.saturating_add(self.healed(points) as i16).min(self.max_health);
@@ -40,19 +45,19 @@ impl Fighter {
 
     /// What is left of a healing after the healing statistic, full health not looked at.
     pub(crate) fn healed(&self, points: i32) -> i32 {
-        (points * (100 + self.stat(Stat::Healing)).max(0) + 50) / 100
+        ((points * (100 + self.stat(Stat::Healing)).max(0) + 50) / 100).min(MAX_POINTS)
     }
 }
 
 impl Tables {
     /// Points at level 1, grown to a level.
     pub(crate) fn grown(&self, points: i32, level: u8) -> i32 {
-        points * (100 + self.fight.growth * (i32::from(level) - 1)) / 100
+        (points * (100 + self.fight.growth * (i32::from(level) - 1)) / 100).min(MAX_POINTS)
     }
 
     /// Percent of magic and points that grow with the level: what heals and shields are worth.
     pub(crate) fn restored(&self, fighter: &Fighter, power: i32, points: i32) -> i32 {
-        fighter.stat(Stat::Magic) * power / 100 + self.grown(points, fighter.level)
+        (fighter.stat(Stat::Magic) * power / 100 + self.grown(points, fighter.level)).min(MAX_POINTS)
     }
 
     /// Odds of miss, hit and critical hit, in parts of [`STRIKE_PARTS`].
@@ -79,7 +84,7 @@ impl Tables {
         let percents = [strike.power, 100 + bonus, spread, critical, guard];
         let top = percents.iter().fold(i64::from(attacker.stat(strike.stat)) * 100, |top, &p| top * i64::from(p));
         let bottom = 10_000_000_000 * i64::from(100 + target.stat(Stat::Defence));
-        (((top + bottom / 2) / bottom) as i32).max(1)
+        ((top + bottom / 2) / bottom).clamp(1, MAX_POINTS.into()) as i32
     }
 
     /// Resolves the strike of the top frame. Outcome 0 is a miss, then hits by spread, then critical hits by spread.
@@ -112,15 +117,15 @@ impl Tables {
     fn hurt(&self, public: &mut Public, actor: Seat, strike: &Strike, spread: i32, critical: bool) {
         let [a, b] = &mut public.fighters;
         let (attacker, target) = if actor == 0 { (a, b) } else { (b, a) };
-        let damage = self.strike_damage(attacker, target, strike, spread, critical) as i16;
-        let absorbed = if strike.pierce { 0 } else { damage.min(target.shield) };
-        target.shield -= absorbed;
-        let taken = (damage - absorbed).min(target.health);
-        target.health -= taken;
+        let damage = self.strike_damage(attacker, target, strike, spread, critical);
+        let absorbed = if strike.pierce { 0 } else { damage.min(target.shield.into()) };
+        target.shield -= absorbed as i16;
+        let taken = (damage - absorbed).min(target.health.into());
+        target.lose(taken);
         let thorns: i32 = bits(target.active & self.thorny).map(|buff| self.buffs[buff].thorns).sum();
-        attacker.health -= (i32::from(damage) * thorns / 100) as i16;
+        attacker.lose(damage * thorns / 100);
         if attacker.health > 0 {
-            attacker.heal(i32::from(taken) * strike.drain / 100);
+            attacker.heal(taken * strike.drain / 100);
         }
     }
 
@@ -245,7 +250,7 @@ impl Tables {
         }
         for (i, sum) in sums.into_iter().enumerate() {
             let base = i32::from(fighter.base[i]);
-            let value = if i < SCALED_STATS { (base * (100 + sum) / 100).max(1) } else { base + sum };
+            let value = if i < SCALED_STATS { (base * (100 + sum) / 100).clamp(1, MAX_POINTS) } else { base + sum };
             fighter.stats[i] = value as i16;
         }
     }

@@ -183,9 +183,9 @@ impl Tables {
             let level = levels[usize::from(source)];
             fighter.gain_mana(buff.mana_per_turn);
             fighter.heal(self.grown(buff.heal_per_turn, level));
-            fighter.health -= self.grown(buff.damage_per_turn, level) as i16;
+            fighter.lose(self.grown(buff.damage_per_turn, level));
         }
-        fighter.health -= (i32::from(fighter.max_health) * self.weariness(state.public.turn) / 100) as i16;
+        fighter.lose(i32::from(fighter.max_health) * self.weariness(state.public.turn) / 100);
         if fighter.candidates != 0 && fighter.health > 0 {
             fighter.veil_age = fighter.veil_age.saturating_add(1);
             self.occasion(state, seat, Occasion::Turns);

@@ -23,8 +23,11 @@ pub(crate) const SLOTS: usize = 3;
 pub(crate) const MAX_SPREAD: usize = 5;
 /// Effects of one skill, item, command or piece of equipment.
 pub(crate) const MAX_EFFECTS: usize = 6;
-/// Frames of effects under way at once: a move, a pet's command, one trap and the equipment of both sides.
-pub(crate) const MAX_FRAMES: usize = 3 + 2 * SLOTS;
+/// Frames of effects under way at once: a move, a pet's command in it, the equipment of both sides, a trap, and a
+/// pet's command in that.
+pub(crate) const MAX_FRAMES: usize = 4 + 2 * SLOTS;
+/// No statistic, damage or healing counts for more than this, so that all fits into the numbers of a state.
+pub(crate) const MAX_POINTS: i32 = 10_000;
 /// Moves that both sides remember in order.
 pub(crate) const RECENT: usize = 4;
 /// The longest fight that rules may allow, in turns.

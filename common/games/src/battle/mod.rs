@@ -23,6 +23,13 @@ mod tables;
 mod world;
 mod worth;
 
+#[cfg(test)]
+mod effect_tests;
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod secret_tests;
+
 use fogfall_game::{Action, Actions, Game, GameError, GameInfo, Rng, Seat, Turn};
 
 use self::state::Due;

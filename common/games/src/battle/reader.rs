@@ -141,6 +141,11 @@ impl<'t> Reader<'t> {
         })
     }
 
+    /// The identifier as it stands, empty if there is none; whether it may be one is for [`Reader::id`] to say.
+    pub(crate) fn raw_id(&self) -> String {
+        self.table.get("id").and_then(|v| v.get_ref().as_str()).unwrap_or_default().to_owned()
+    }
+
     /// An identifier: letters, digits and underscores, lower case.
     pub(crate) fn id(&self) -> String {
         let id = self.get("id").and_then(|v| v.get_ref().as_str()).filter(|id| {

@@ -141,8 +141,8 @@ impl State {
         View { seat, public: self.public, private: self.private[usize::from(seat)] }
     }
 
-    /// The public events, coarsely, and the seat's own part. A position of the fight is needed too, since odds and
-    /// spread are not in the chain: two states with one key differ in points, not in what happened.
+    /// The public events and the seat's own part. Damage spread is left out: states with one key differ in points,
+    /// not in what happened, and trees get deeper than one move.
     pub(crate) fn tree_key(&self, seat: Seat) -> u64 {
         mix(mix(self.public.chain, seat.into()), self.private[usize::from(seat)].key())
     }
