@@ -73,7 +73,7 @@ impl Model {
         for _ in 0..self.shape.blocks {
             let inner = norm(&x, next());
             let inner = linear(&inner, next()).relu();
-            x = x + linear(&inner, next());
+            x += linear(&inner, next());
         }
         let x = norm(&x, next());
         let logits = linear(&x, next());
