@@ -34,6 +34,8 @@ pub struct IntakeState {
     pub sampling: Waiting,
     /// The ingest stage, for training to catch up.
     pub inserting: Waiting,
+    /// True once rows are let in without limit.
+    open: bool,
 }
 
 /// What an observer sees.
@@ -63,7 +65,8 @@ impl Intake {
     /// An intake that nobody waits at.
     pub fn new(window: Window, limiter: SampleToInsert) -> Self {
         let (sampling, inserting) = (Waiting::default(), Waiting::default());
-        Self { state: Mutex::new(IntakeState { window, limiter, sampling, inserting }), changed: Condvar::new() }
+        let state = IntakeState { window, limiter, sampling, inserting, open: false };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// The state, locked.
@@ -89,7 +92,13 @@ impl Intake {
 
     /// Waits at most `patience` until `rows` more may be inserted; true if they may.
     pub fn wait_to_insert(&self, rows: u64, patience: Duration) -> bool {
-        self.wait(patience, |s| s.limiter.can_insert(rows), |s| &mut s.inserting)
+        self.wait(patience, |s| s.open || s.limiter.can_insert(rows), |s| &mut s.inserting)
+    }
+
+    /// From now on nobody waits to insert: the run ends, and what was played is stored all the same.
+    pub fn open(&self) {
+        self.lock().open = true;
+        self.changed.notify_all();
     }
 
     /// Waits at most `patience` until `rows` may be sampled; true if they may.

@@ -5,10 +5,12 @@ mod intake;
 mod play_flags;
 mod self_play;
 mod stages;
+mod troubles;
 mod weights;
 
 pub use intake::{Intake, IntakeState, IntakeStatus, Waiting};
 pub use play_flags::{PlayFlags, SearchFlags};
-pub use self_play::{SelfPlay, SelfPlaySettings, SelfPlayStats};
+pub use self_play::{Outlet, SelfPlay, SelfPlaySettings, SelfPlayStats};
 pub use stages::{StageCounts, Stages};
+pub use troubles::{Trouble, Troubles};
 pub use weights::{VersionedNet, WeightsCell};

@@ -1,5 +1,6 @@
 //! The self-play stage: plain threads, each with a worker of many slots, whose finished games go into a bounded
-//! channel. A full channel makes the threads wait, and the waiting is counted.
+//! channel. A full channel makes the threads wait, and the waiting is counted. A stage that is stopped passes on what it
+//! has finished before it ends.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -17,8 +18,8 @@ use fogfall_service::shutdown::Stop;
 
 use crate::{VersionedNet, WeightsCell};
 
-/// How often a thread that waits for room looks whether it shall stop.
-const STOP_CHECK: Duration = Duration::from_millis(50);
+/// How often a thread that waits for room looks whether it shall give up.
+const GIVE_UP_CHECK: Duration = Duration::from_millis(50);
 
 /// How the stage is sized.
 #[derive(Clone, Debug)]
@@ -33,11 +34,22 @@ pub struct SelfPlaySettings {
     pub cache_entries: usize,
 }
 
+/// Where finished games go.
+#[derive(Clone, Debug)]
+pub struct Outlet {
+    /// A bounded channel.
+    pub games: Sender<Trajectory>,
+    /// Set when no thread may wait for room any longer.
+    pub give_up: Stop,
+}
+
 /// What the stage did and how long it waited, over all threads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SelfPlayStats {
     /// What the workers did.
     pub counts: WorkerCounts,
+    /// Games finished but given up, because there was no room for them when the process had to end.
+    pub lost: u64,
     /// Time that threads waited for room in the channel.
     pub blocked: Duration,
     /// Threads that wait for room now.
@@ -47,6 +59,7 @@ pub struct SelfPlayStats {
 #[derive(Default)]
 struct ThreadStats {
     counts: WorkerCounts,
+    lost: u64,
     blocked: Duration,
     waiting: bool,
 }
@@ -60,13 +73,16 @@ pub struct SelfPlay {
 
 impl SelfPlay {
     /// Starts the threads. Each plays by a seed of its own below `origin.seed`, and is a publisher of its own below
-    /// `origin.publisher`.
+    /// `origin.publisher`. They play until `stop` is set.
+    ///
+    /// # Errors
+    /// If a thread cannot be started.
     pub fn start<G: Game>(
         game: &Arc<G>,
         settings: &SelfPlaySettings,
         origin: &Origin,
         weights: &Arc<WeightsCell>,
-        out: &Sender<Trajectory>,
+        outlet: &Outlet,
         stop: &Stop,
     ) -> std::io::Result<Self> {
         let (mut threads, mut all_stats) = (Vec::new(), Vec::new());
@@ -81,7 +97,7 @@ impl SelfPlay {
                     ..origin.clone()
                 },
                 weights: Arc::clone(weights),
-                out: out.clone(),
+                outlet: outlet.clone(),
                 stop: stop.clone(),
                 stats: Arc::clone(&stats),
             };
@@ -98,6 +114,7 @@ impl SelfPlay {
         for thread in &self.stats {
             let thread = thread.lock().unwrap_or_else(PoisonError::into_inner);
             all.counts += thread.counts;
+            all.lost += thread.lost;
             all.blocked += thread.blocked;
             all.waiting += usize::from(thread.waiting);
         }
@@ -125,7 +142,7 @@ struct Thread<G: Game> {
     settings: SelfPlaySettings,
     origin: Origin,
     weights: Arc<WeightsCell>,
-    out: Sender<Trajectory>,
+    outlet: Outlet,
     stop: Stop,
     stats: Arc<Mutex<ThreadStats>>,
 }
@@ -153,28 +170,28 @@ impl<G: Game> Thread<G> {
                 worker.renew(weights.version, self.evaluator(&weights));
             }
             worker.round(&mut finished);
-            self.stats.lock().unwrap_or_else(PoisonError::into_inner).counts = worker.counts();
+            self.with_stats(|s| s.counts = worker.counts());
             for trajectory in finished.drain(..) {
                 if !self.send(trajectory) {
-                    return;
+                    self.with_stats(|s| s.lost += 1);
                 }
             }
         }
     }
 
-    /// Waits for room; false if the stage shall stop.
+    /// Waits for room; false if it shall not be waited for any longer.
     fn send(&self, mut trajectory: Trajectory) -> bool {
-        match self.out.try_send(trajectory) {
+        match self.outlet.games.try_send(trajectory) {
             Ok(()) => return true,
             Err(full) => trajectory = full.into_inner(),
         }
         let since = Instant::now();
         self.with_stats(|s| s.waiting = true);
         let sent = loop {
-            if self.stop.is_requested() {
+            if self.outlet.give_up.is_requested() {
                 break false;
             }
-            match self.out.send_timeout(trajectory, STOP_CHECK) {
+            match self.outlet.games.send_timeout(trajectory, GIVE_UP_CHECK) {
                 Ok(()) => break true,
                 Err(SendTimeoutError::Timeout(back)) => trajectory = back,
                 Err(SendTimeoutError::Disconnected(_)) => break false,

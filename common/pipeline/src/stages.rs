@@ -19,7 +19,7 @@ use fogfall_service::shutdown::Stop;
 use tokio::runtime::Handle;
 use tracing::warn;
 
-use crate::{Intake, VersionedNet, WeightsCell};
+use crate::{Intake, Troubles, VersionedNet, WeightsCell};
 
 /// How long a stage waits before it looks again whether it shall stop.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -29,6 +29,13 @@ const RETRY: Duration = Duration::from_millis(50);
 const FOLLOW_EVERY: Duration = Duration::from_millis(10);
 /// Most bytes that a stage takes in hand at once.
 const PORTION_BYTES: usize = 4 << 20;
+
+/// What may not work, as [`Troubles`] names it.
+const PUBLISHING: &str = "publishing games";
+const PULLING: &str = "taking games from the bus";
+const STORING: &str = "storing rows in the replay log";
+const READING: &str = "reading rows from the replay log";
+const FETCHING: &str = "fetching weights";
 
 /// What the stages did. Produced, published, stored and followed must balance, with duplicates and refusals.
 #[derive(Debug, Default)]
@@ -78,6 +85,8 @@ pub struct Stages {
     pub bus: Arc<dyn Bus>,
     /// What was done.
     pub counts: Arc<StageCounts>,
+    /// What does not work now.
+    pub troubles: Arc<Troubles>,
 }
 
 impl Stages {
@@ -104,13 +113,23 @@ impl Stages {
         let bytes: Arc<[u8]> = trajectory.encode().into();
         loop {
             match self.runtime.block_on(self.bus.publish(trajectory.part, Arc::clone(&bytes))) {
-                Ok(Published::Stored) => return StageCounts::add(&self.counts.published, 1),
-                Ok(Published::Duplicate) => return StageCounts::add(&self.counts.publish_duplicates, 1),
+                Ok(published) => {
+                    self.troubles.works(PUBLISHING);
+                    return match published {
+                        Published::Stored => StageCounts::add(&self.counts.published, 1),
+                        Published::Duplicate => StageCounts::add(&self.counts.publish_duplicates, 1),
+                    };
+                }
                 Err(error @ BusError::TooLarge { .. }) => {
                     warn!(part = %trajectory.part, %error, "a game does not fit the bus");
                     return StageCounts::add(&self.counts.publish_lost, 1);
                 }
-                Err(_) => StageCounts::add(&self.counts.publish_retries, 1),
+                // A full bus is no trouble: its readers wait for training.
+                Err(BusError::Full { .. }) => StageCounts::add(&self.counts.publish_retries, 1),
+                Err(error) => {
+                    StageCounts::add(&self.counts.publish_retries, 1);
+                    self.troubles.failed(PUBLISHING, &error);
+                }
             }
             if give_up.wait(RETRY) {
                 return StageCounts::add(&self.counts.publish_lost, 1);
@@ -119,7 +138,8 @@ impl Stages {
     }
 
     /// Moves trajectories from the bus into the log: stores, then settles. With an `intake` it takes no more than the
-    /// limiter allows, so that self-play comes to wait. Once `stop` is set it empties the bus and ends.
+    /// limiter allows, so that self-play comes to wait. Once `stop` is set, which is when nobody publishes any more, it
+    /// empties the bus and ends; what the log refuses then stays on the bus.
     ///
     /// # Errors
     /// If the thread cannot be started.
@@ -144,27 +164,28 @@ impl Stages {
                 // One at a time while the limiter watches, or it is overshot by a portion.
                 let portion = if intake.is_some() && !last { 1 } else { PORTION_BYTES };
                 let parts = match stages.runtime.block_on(stages.bus.pull(portion, wait)) {
-                    Ok(parts) => parts,
+                    Ok(parts) => {
+                        stages.troubles.works(PULLING);
+                        parts
+                    }
                     Err(error) => {
-                        warn!(%error, "the bus gives no trajectories");
+                        stages.troubles.failed(PULLING, &error);
                         stop.wait(RETRY);
                         Vec::new()
                     }
                 };
-                if parts.is_empty() && last {
-                    return;
-                }
+                let mut done = parts.is_empty();
                 for part in parts {
                     let outcome = stages.store(&manifest, &*log, &part.bytes);
                     if outcome == Settle::Retry {
+                        done = true;
                         stop.wait(RETRY);
                     }
                     if let Err(error) = stages.runtime.block_on(stages.bus.settle(part.receipt, outcome)) {
                         warn!(%error, part = %part.part, "a trajectory could not be settled and will come again");
                     }
                 }
-                if last && stages.counts.store_retries.load(Ordering::Relaxed) > 0 && stop.wait(RETRY) {
-                    // A log that refuses at the end is not waited for: the parts stay on the bus.
+                if last && done {
                     return;
                 }
             }
@@ -174,28 +195,34 @@ impl Stages {
     fn store(&self, manifest: &Manifest, log: &dyn ReplayLog, bytes: &[u8]) -> Settle {
         let trajectory = match Trajectory::decode(bytes).and_then(|t| t.check(manifest).map(|()| t)) {
             Ok(trajectory) => trajectory,
-            Err(error) => {
-                StageCounts::add(&self.counts.refused, 1);
-                warn!(%error, "a trajectory was refused");
-                return Settle::Poison(error.to_string());
-            }
+            Err(error) => return self.refuse(&error),
         };
         match self.runtime.block_on(log.append(trajectory.part, &trajectory.rows)) {
-            Ok(Appended::Stored) => {
-                StageCounts::add(&self.counts.stored, 1);
-                StageCounts::add(&self.counts.stored_rows, u64::from(trajectory.row_count));
+            Ok(appended) => {
+                self.troubles.works(STORING);
+                match appended {
+                    Appended::Stored => {
+                        StageCounts::add(&self.counts.stored, 1);
+                        StageCounts::add(&self.counts.stored_rows, u64::from(trajectory.row_count));
+                    }
+                    Appended::Duplicate => StageCounts::add(&self.counts.store_duplicates, 1),
+                }
                 Settle::Done
             }
-            Ok(Appended::Duplicate) => {
-                StageCounts::add(&self.counts.store_duplicates, 1);
-                Settle::Done
-            }
+            Err(error @ (ReplayError::PartTooLarge { .. } | ReplayError::RowBytes { .. })) => self.refuse(&error),
             Err(error) => {
                 StageCounts::add(&self.counts.store_retries, 1);
-                warn!(%error, "the replay log takes no rows");
+                self.troubles.failed(STORING, &error);
                 Settle::Retry
             }
         }
+    }
+
+    /// Puts a trajectory aside that can never be taken.
+    fn refuse(&self, error: &dyn std::error::Error) -> Settle {
+        StageCounts::add(&self.counts.refused, 1);
+        warn!(%error, "a trajectory was refused");
+        Settle::Poison(error.to_string())
     }
 
     /// Brings the log's new rows into the window. Once `stop` is set it reads to the log's end and ends.
@@ -210,12 +237,14 @@ impl Stages {
                 let from = intake.lock().window.next();
                 match stages.runtime.block_on(log.read(from, PORTION_BYTES)) {
                     Ok(rows) if rows.is_empty() => {
+                        stages.troubles.works(READING);
                         if last {
                             return;
                         }
                         stop.wait(FOLLOW_EVERY);
                     }
                     Ok(rows) => {
+                        stages.troubles.works(READING);
                         let before = intake.lock().window.next();
                         if let Err(error) = intake.insert(&rows) {
                             warn!(%error, "the log gave rows that the window cannot take");
@@ -227,7 +256,7 @@ impl Stages {
                         intake.lock().window.skip_to(first);
                     }
                     Err(error) => {
-                        warn!(%error, "the replay log gives no rows");
+                        stages.troubles.failed(READING, &error);
                         if stop.wait(RETRY) {
                             return;
                         }
@@ -248,6 +277,7 @@ impl Stages {
             while !stop.is_requested() {
                 match stages.fetch_newer(known, &shape) {
                     Ok(Some(weights)) => {
+                        stages.troubles.works(FETCHING);
                         known = weights.version;
                         if cell.offer(weights) {
                             StageCounts::add(&stages.counts.weights, 1);
@@ -256,7 +286,7 @@ impl Stages {
                     Ok(None) => {}
                     Err(error) => {
                         StageCounts::add(&stages.counts.weights_refused, 1);
-                        warn!(error = %format!("{error:#}"), "weights could not be used");
+                        stages.troubles.failed(FETCHING, &format!("{error:#}"));
                         stop.wait(RETRY);
                     }
                 }
