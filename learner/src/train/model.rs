@@ -73,7 +73,8 @@ impl Model {
         for _ in 0..self.shape.blocks {
             let inner = norm(&x, next());
             let inner = linear(&inner, next()).relu();
-            x += linear(&inner, next());
+            // Not `+=`: that adds in place, and the norm's gradient needs `x` as it was.
+            x = &x + linear(&inner, next());
         }
         let x = norm(&x, next());
         let logits = linear(&x, next());
