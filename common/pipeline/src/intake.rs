@@ -34,8 +34,16 @@ pub struct IntakeState {
     pub sampling: Waiting,
     /// The ingest stage, for training to catch up.
     pub inserting: Waiting,
+    /// Rows on their way through the log into the window.
+    arriving: u64,
     /// True once rows are let in without limit.
     open: bool,
+}
+
+impl IntakeState {
+    fn can_insert(&self) -> bool {
+        self.open || self.limiter.can_insert(self.arriving + 1)
+    }
 }
 
 /// What an observer sees.
@@ -65,7 +73,7 @@ impl Intake {
     /// An intake that nobody waits at.
     pub fn new(window: Window, limiter: SampleToInsert) -> Self {
         let (sampling, inserting) = (Waiting::default(), Waiting::default());
-        let state = IntakeState { window, limiter, sampling, inserting, open: false };
+        let state = IntakeState { window, limiter, sampling, inserting, arriving: 0, open: false };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -85,14 +93,45 @@ impl Intake {
         let inserted = state.window.inserted_total() - before;
         state.limiter.insert(inserted);
         state.limiter.delete(evicted);
+        state.arriving = state.arriving.saturating_sub(inserted);
         drop(state);
         self.changed.notify_all();
         Ok(())
     }
 
-    /// Waits at most `patience` until `rows` more may be inserted; true if they may.
-    pub fn wait_to_insert(&self, rows: u64, patience: Duration) -> bool {
-        self.wait(patience, |s| s.open || s.limiter.can_insert(rows), |s| &mut s.inserting)
+    /// Goes on from a later position of the log: the rows between have left it unread.
+    pub fn skip_to(&self, position: u64) {
+        let mut state = self.lock();
+        let skipped = position - state.window.next();
+        state.window.skip_to(position);
+        state.arriving = state.arriving.saturating_sub(skipped);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Notes rows that are being stored: they will be inserted.
+    pub fn expect(&self, rows: u64) {
+        self.lock().arriving += rows;
+        self.changed.notify_all();
+    }
+
+    /// Notes that rows which were expected have not been stored.
+    pub fn unexpect(&self, rows: u64) {
+        let mut state = self.lock();
+        state.arriving = state.arriving.saturating_sub(rows);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Waits at most `patience` until rows are expected; true if they are.
+    pub fn wait_for_rows(&self, patience: Duration) -> bool {
+        let waited = self.changed.wait_timeout_while(self.lock(), patience, |s| s.arriving == 0);
+        waited.unwrap_or_else(PoisonError::into_inner).0.arriving > 0
+    }
+
+    /// Waits at most `patience` until a row more may be stored, besides those expected; true if it may.
+    pub fn wait_to_insert(&self, patience: Duration) -> bool {
+        self.wait(patience, IntakeState::can_insert, |s| &mut s.inserting)
     }
 
     /// From now on nobody waits to insert: the run ends, and what was played is stored all the same.

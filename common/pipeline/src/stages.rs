@@ -25,8 +25,12 @@ use crate::{Intake, Troubles, VersionedNet, WeightsCell};
 const PATIENCE: Duration = Duration::from_millis(100);
 /// How long a stage waits before it tries again what bus or log refused.
 const RETRY: Duration = Duration::from_millis(50);
-/// How often the log's end is looked at when nothing new was there.
+/// How often the log's end is looked at when nothing new was there and nothing is expected.
 const FOLLOW_EVERY: Duration = Duration::from_millis(10);
+/// The same when rows are just being stored.
+const ARRIVAL: Duration = Duration::from_micros(100);
+/// How long a stage waits before it tries again to publish on a bus that is full.
+const FULL_RETRY: Duration = Duration::from_millis(2);
 /// Most bytes that a stage takes in hand at once.
 const PORTION_BYTES: usize = 4 << 20;
 
@@ -112,7 +116,7 @@ impl Stages {
         StageCounts::add(&self.counts.produced, 1);
         let bytes: Arc<[u8]> = trajectory.encode().into();
         loop {
-            match self.runtime.block_on(self.bus.publish(trajectory.part, Arc::clone(&bytes))) {
+            let patience = match self.runtime.block_on(self.bus.publish(trajectory.part, Arc::clone(&bytes))) {
                 Ok(published) => {
                     self.troubles.works(PUBLISHING);
                     return match published {
@@ -125,13 +129,14 @@ impl Stages {
                     return StageCounts::add(&self.counts.publish_lost, 1);
                 }
                 // A full bus is no trouble: its readers wait for training.
-                Err(BusError::Full { .. }) => StageCounts::add(&self.counts.publish_retries, 1),
+                Err(BusError::Full { .. }) => FULL_RETRY,
                 Err(error) => {
-                    StageCounts::add(&self.counts.publish_retries, 1);
                     self.troubles.failed(PUBLISHING, &error);
+                    RETRY
                 }
-            }
-            if give_up.wait(RETRY) {
+            };
+            StageCounts::add(&self.counts.publish_retries, 1);
+            if give_up.wait(patience) {
                 return StageCounts::add(&self.counts.publish_lost, 1);
             }
         }
@@ -154,11 +159,10 @@ impl Stages {
         spawn("ingest", move || {
             loop {
                 let last = stop.is_requested();
-                if let Some(intake) = intake.as_ref().filter(|_| !last) {
-                    let unread = stages.counts.unread_rows();
-                    if !intake.wait_to_insert(unread + 1, PATIENCE) {
-                        continue;
-                    }
+                if let Some(intake) = intake.as_ref().filter(|_| !last)
+                    && !intake.wait_to_insert(PATIENCE)
+                {
+                    continue;
                 }
                 let wait = if last { Duration::ZERO } else { PATIENCE };
                 // One at a time while the limiter watches, or it is overshot by a portion.
@@ -176,7 +180,7 @@ impl Stages {
                 };
                 let mut done = parts.is_empty();
                 for part in parts {
-                    let outcome = stages.store(&manifest, &*log, &part.bytes);
+                    let outcome = stages.store(&manifest, &*log, intake.as_deref(), &part.bytes);
                     if outcome == Settle::Retry {
                         done = true;
                         stop.wait(RETRY);
@@ -192,18 +196,26 @@ impl Stages {
         })
     }
 
-    fn store(&self, manifest: &Manifest, log: &dyn ReplayLog, bytes: &[u8]) -> Settle {
+    fn store(&self, manifest: &Manifest, log: &dyn ReplayLog, intake: Option<&Intake>, bytes: &[u8]) -> Settle {
         let trajectory = match Trajectory::decode(bytes).and_then(|t| t.check(manifest).map(|()| t)) {
             Ok(trajectory) => trajectory,
             Err(error) => return self.refuse(&error),
         };
-        match self.runtime.block_on(log.append(trajectory.part, &trajectory.rows)) {
+        let rows = u64::from(trajectory.row_count);
+        if let Some(intake) = intake {
+            intake.expect(rows);
+        }
+        let appended = self.runtime.block_on(log.append(trajectory.part, &trajectory.rows));
+        if let Some(intake) = intake.filter(|_| !matches!(appended, Ok(Appended::Stored))) {
+            intake.unexpect(rows);
+        }
+        match appended {
             Ok(appended) => {
                 self.troubles.works(STORING);
                 match appended {
                     Appended::Stored => {
                         StageCounts::add(&self.counts.stored, 1);
-                        StageCounts::add(&self.counts.stored_rows, u64::from(trajectory.row_count));
+                        StageCounts::add(&self.counts.stored_rows, rows);
                     }
                     Appended::Duplicate => StageCounts::add(&self.counts.store_duplicates, 1),
                 }
@@ -241,7 +253,10 @@ impl Stages {
                         if last {
                             return;
                         }
-                        stop.wait(FOLLOW_EVERY);
+                        if intake.wait_for_rows(FOLLOW_EVERY) {
+                            // They are not in the log yet.
+                            stop.wait(ARRIVAL);
+                        }
                     }
                     Ok(rows) => {
                         stages.troubles.works(READING);
@@ -253,7 +268,7 @@ impl Stages {
                     }
                     Err(ReplayError::Evicted { first, .. }) => {
                         StageCounts::add(&stages.counts.skipped_rows, first - from);
-                        intake.lock().window.skip_to(first);
+                        intake.skip_to(first);
                     }
                     Err(error) => {
                         stages.troubles.failed(READING, &error);
@@ -302,14 +317,6 @@ impl Stages {
         let weights = Weights::from_bytes(&blob)?;
         weights.fits(shape)?;
         Ok(Some(VersionedNet { version: head.version, net: Arc::new(Net::new(&weights)) }))
-    }
-}
-
-impl StageCounts {
-    /// Rows stored by this process that its window has not read yet.
-    fn unread_rows(&self) -> u64 {
-        let read = self.followed_rows.load(Ordering::Relaxed) + self.skipped_rows.load(Ordering::Relaxed);
-        self.stored_rows.load(Ordering::Relaxed).saturating_sub(read)
     }
 }
 
