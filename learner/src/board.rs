@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::status::{Figure, Losses, WinRate};
+use crate::{
+    beginning::Beginning,
+    status::{Figure, Losses, WinRate},
+};
 
 /// Most notices that are kept; older ones are in the log.
 const NOTICES: usize = 20;
@@ -44,6 +47,16 @@ impl Board {
     /// The facts, locked.
     pub fn lock(&self) -> MutexGuard<'_, Facts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known at the beginning of a run.
+    pub fn begin(&self, beginning: &Beginning) {
+        let trainer = &beginning.trainer;
+        let mut facts = self.lock();
+        (facts.step, facts.skipped_steps) = (trainer.steps(), trainer.skipped());
+        (facts.checkpoint_step, facts.weights_published) = (Some(trainer.steps()), beginning.ordinal);
+        drop(facts);
+        beginning.notices.iter().for_each(|notice| self.notice(notice.clone()));
     }
 
     /// Leaves a notice and logs it.

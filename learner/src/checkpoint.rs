@@ -78,7 +78,7 @@ impl CheckpointStore {
     ///
     /// # Errors
     /// If it cannot be written, as on a full disk, or is there already: then the earlier checkpoints and `latest` are
-    /// as before.
+    /// as before. That old ones could not be removed is only logged.
     pub fn save<S: Serialize>(
         &self,
         version: Version,
@@ -94,11 +94,18 @@ impl CheckpointStore {
             self.point_at(version)
         });
         if let Err(error) = placed {
-            // The first error is the one to report; the rest of an unfinished directory is removed at the next start.
+            // The first error is the one to report; what is left of an unfinished directory is removed at the next
+            // start. A whole one that is not the latest goes too, so that it can be written again.
             let _ = remove(&unfinished);
+            let named = fs::read_to_string(self.dir.join(LATEST_FILE)).is_ok_and(|n| n.trim() == name(version));
+            if !named {
+                let _ = remove(&path);
+            }
             return Err(error).with_context(|| format!("cannot write checkpoint {}", path.display()));
         }
-        self.prune()?;
+        if let Err(error) = self.prune() {
+            tracing::warn!(error = %format!("{error:#}"), "old checkpoints could not be removed");
+        }
         Ok(path)
     }
 
@@ -169,15 +176,24 @@ fn names(dir: &Path) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
+/// True if there are checkpoints in `dir`.
+pub fn exist(dir: &Path) -> bool {
+    dir.join(LATEST_FILE).exists() || versions(dir).is_ok_and(|versions| !versions.is_empty())
+}
+
 /// The newest checkpoint below `dir`; none if there is none yet. Changes nothing.
 ///
 /// # Errors
-/// If `latest` names no checkpoint.
+/// If `latest` names no checkpoint or `dir` cannot be read.
 pub fn latest(dir: &Path) -> anyhow::Result<Option<PathBuf>> {
     let file = dir.join(LATEST_FILE);
     let name = match fs::read_to_string(&file) {
         Ok(name) => name,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        // Ended before the first one was named: it is complete all the same.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            let newest = if dir.is_dir() { versions(dir)?.pop() } else { None };
+            return Ok(newest.map(|newest| dir.join(self::name(newest))));
+        }
         Err(e) => return Err(e).with_context(|| format!("cannot read {}", file.display())),
     };
     let path = dir.join(name.trim());

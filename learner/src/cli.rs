@@ -1,14 +1,20 @@
 //! The command line: what is asked for, with all settings checked and every mistake reported together.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use fogfall_game::GameSet;
+use fogfall_game::{Game, GameSet, GameVisitor};
 use fogfall_pipeline::{PlayFlags, SearchFlags};
 use fogfall_service::settings::{Key, Loader, Settings, with_config, with_settings};
 
 use crate::{
     checkpoint::{self, Checkpoint},
+    replay,
     resume::{RunState, locate},
     run_dir::RunDir,
     settings::{NetworkFlags, ReplayFlags, RunFlags, TrainFlags},
@@ -157,55 +163,35 @@ pub fn command<S: GameSet>() -> Command {
 /// Reads what is asked for.
 ///
 /// # Errors
-/// Every mistake in flags, environment and file together, or what is wrong with the checkpoint.
-pub fn order(matches: &ArgMatches, variables: impl IntoIterator<Item = (String, String)>) -> anyhow::Result<Order> {
+/// Every mistake in flags, environment, file and rules together, or what is wrong with the checkpoint.
+pub fn order<S: GameSet>(
+    matches: &ArgMatches,
+    variables: impl IntoIterator<Item = (String, String)>,
+) -> anyhow::Result<Order> {
     let mut loader = Loader::from_process(matches, variables);
     let path = |name: &str| matches.get_one::<PathBuf>(name).cloned();
-    let text = |name: &str| matches.get_one::<String>(name).cloned();
-    let given_dir = path("run-dir");
-    let mut checkpoint = None;
-    let mut run_dir = given_dir.clone();
-    if let Some(resume) = text("resume") {
-        let (dir, which) = locate(&resume, given_dir.as_deref())?;
-        let which = match which {
-            Some(which) => which,
-            None => latest(&dir)?,
-        };
-        let loaded: Checkpoint<RunState> = load(&dir, &which)?;
-        loader.stored("the checkpoint", &loaded.state.settings);
-        checkpoint = Some(loaded);
-        run_dir = Some(dir);
-    }
-    let flags = Flags::load(&mut loader);
-    if !matches.get_flag("local") {
-        loader.refuse("--local is missing: this version trains in one process");
-    }
-    let stored = checkpoint.as_ref().map(|c| &c.state.manifest);
-    let game = text("game").or_else(|| stored.map(|m| m.game.clone()));
-    if game.is_none() {
-        loader.refuse("--game is missing");
-    }
-    if checkpoint.is_some() && path("init-from").is_some() {
-        loader.refuse("--init-from starts a new run, --resume goes on with an old one: give one of them");
-    }
-    if matches.get_flag("change") && checkpoint.is_none() {
-        loader.refuse("--change goes with --resume");
-    }
-    if matches.get_one::<f64>("minutes").is_some_and(|&m| !(m > 0.0 && m < 1e7)) {
-        loader.refuse("--minutes must be above 0");
-    }
-    let rules = match path("rules") {
-        None => stored.and_then(|m| m.rules.clone()),
-        Some(file) => match std::fs::read_to_string(&file) {
-            Ok(text) => Some(text),
-            Err(error) => {
-                loader.refuse(format!("cannot read rules {}: {error}", file.display()));
-                None
-            }
-        },
+    let resumed = match matches.get_one::<String>("resume") {
+        Some(resume) => resumed(resume, path("run-dir").as_deref(), &mut loader)?,
+        None => None,
     };
+    let (run_dir, checkpoint) = resumed.map_or((path("run-dir"), None), |(dir, found)| (Some(dir), Some(found)));
+    let flags = Flags::load(&mut loader);
+    let stored = checkpoint.as_ref().map(|c| &c.state.manifest);
+    let game = matches.get_one::<String>("game").cloned().or_else(|| stored.map(|m| m.game.clone()));
+    let rules = match path("rules") {
+        Some(file) => read_rules(&file, &mut loader),
+        None => stored.filter(|m| Some(&m.game) == game.as_ref()).and_then(|m| m.rules.clone()),
+    };
+    refuse_bad_usage(matches, &mut loader);
     if let Err(error) = crate::train::Device::parse(&flags.run.device) {
         loader.refuse(format!("device: {error:#}"));
+    }
+    match &game {
+        None => loader.refuse("--game is missing"),
+        Some(game) => match S::with(game, rules.as_deref(), Misfits(&flags)) {
+            Ok(misfits) => misfits.into_iter().for_each(|misfit| loader.refuse(misfit)),
+            Err(error) => loader.refuse(error.to_string().replace('\n', "\n  ")),
+        },
     }
     loader.finish()?;
     let game = game.unwrap_or_default();
@@ -226,14 +212,59 @@ pub fn order(matches: &ArgMatches, variables: impl IntoIterator<Item = (String, 
     })
 }
 
-fn latest(run_dir: &std::path::Path) -> anyhow::Result<PathBuf> {
-    let dir = run_dir.join("checkpoints");
-    if !dir.is_dir() {
-        anyhow::bail!("there is no run with checkpoints in {}", run_dir.display());
-    }
-    checkpoint::latest(&dir)?.ok_or_else(|| anyhow::anyhow!("{} has no checkpoint yet", run_dir.display()))
+/// What `--resume` asks for: the run's directory and the checkpoint, whose settings lie below all others. None if it
+/// points nowhere, which is refused.
+fn resumed(
+    resume: &str,
+    run_dir: Option<&Path>,
+    loader: &mut Loader,
+) -> anyhow::Result<Option<(PathBuf, Checkpoint<RunState>)>> {
+    let (dir, path) = match locate(resume, run_dir) {
+        Ok(found) => found,
+        Err(error) => {
+            loader.refuse(format!("{error:#}"));
+            return Ok(None);
+        }
+    };
+    let checkpoints = RunDir::checkpoints_in(&dir);
+    let Some(path) = path.map_or_else(|| checkpoint::latest(&checkpoints), |path| Ok(Some(path)))? else {
+        loader.refuse(format!("{} has no checkpoint: begin anew, without --resume", dir.display()));
+        return Ok(None);
+    };
+    let found: Checkpoint<RunState> = checkpoint::load_of(&checkpoints, &path)?;
+    loader.stored("the checkpoint", &found.state.settings);
+    Ok(Some((dir, found)))
 }
 
-fn load(run_dir: &std::path::Path, path: &std::path::Path) -> anyhow::Result<Checkpoint<RunState>> {
-    checkpoint::load_of(&run_dir.join("checkpoints"), path)
+fn read_rules(file: &Path, loader: &mut Loader) -> Option<String> {
+    let text = std::fs::read_to_string(file);
+    text.map_err(|error| loader.refuse(format!("cannot read rules {}: {error}", file.display()))).ok()
+}
+
+/// Refuses flags that do not go together.
+fn refuse_bad_usage(matches: &ArgMatches, loader: &mut Loader) {
+    let given = |name: &str| matches.contains_id(name);
+    if !matches.get_flag("local") {
+        loader.refuse("--local is missing: this version trains in one process");
+    }
+    if given("resume") && given("init-from") {
+        loader.refuse("--init-from starts a new run, --resume goes on with an old one: give one of them");
+    }
+    if matches.get_flag("change") && !given("resume") {
+        loader.refuse("--change goes with --resume");
+    }
+    if matches.get_one::<f64>("minutes").is_some_and(|&m| !(m > 0.0 && m < 1e7)) {
+        loader.refuse("--minutes must be above 0");
+    }
+}
+
+/// What of the settings does not fit the game.
+struct Misfits<'a>(&'a Flags);
+
+impl GameVisitor for Misfits<'_> {
+    type Out = Vec<String>;
+
+    fn visit<G: Game>(self, game: Arc<G>) -> Vec<String> {
+        replay::misfits(game.info(), self.0)
+    }
 }

@@ -20,6 +20,7 @@ pub struct Export {
     gradient_norm: Gauge,
     learning_rate: Gauge,
     weights_ordinal: IntGauge,
+    weights_epoch: IntGauge,
     weights_step: IntGauge,
     scores: GaugeVec,
     seen: BTreeMap<&'static str, u64>,
@@ -43,6 +44,7 @@ impl Export {
             gradient_norm: metrics.gauge(names::GRADIENT_NORM)?,
             learning_rate: metrics.gauge(names::LEARNING_RATE)?,
             weights_ordinal: metrics.whole_gauge(names::WEIGHTS_ORDINAL)?,
+            weights_epoch: metrics.whole_gauge(names::WEIGHTS_EPOCH)?,
             weights_step: metrics.whole_gauge(names::WEIGHTS_STEP)?,
             scores: metrics.gauge_family(names::SCORE)?,
             seen: BTreeMap::new(),
@@ -77,7 +79,10 @@ impl Export {
         self.gradient_norm.set(status.gradient_norm);
         self.learning_rate.set(status.learning_rate);
         self.weights_ordinal.set(i64::try_from(status.weights_published).unwrap_or(i64::MAX));
-        self.weights_step.set(i64::try_from(status.step).unwrap_or(i64::MAX));
+        if let Some((epoch, step)) = status.weights_version.split_once('.') {
+            self.weights_epoch.set(epoch.parse().unwrap_or(0));
+            self.weights_step.set(step.parse().unwrap_or(0));
+        }
         for rate in &status.win_rates {
             self.scores.with_label_values(&[&rate.opponent]).set(rate.score);
         }
@@ -94,12 +99,16 @@ mod tests {
         let mut export = Export::new().unwrap();
         let rate = WinRate { opponent: "random".into(), score: 0.75, ..WinRate::default() };
         export.set(&Status { games: 3, rows: 30, win_rates: vec![rate], ..Status::default() });
-        export.set(&Status { games: 5, rows: 50, window_rows: 40, ..Status::default() });
+        let weights_version = "2.300".to_owned();
+        export.set(&Status { games: 5, rows: 50, step: 350, window_rows: 40, weights_version, ..Status::default() });
         let text = export.metrics().encode().unwrap();
         for line in [
             "fogfall_games_total 5",
             "fogfall_rows_stored_total 50",
+            "fogfall_steps_total 350",
             "fogfall_window_rows 40",
+            "fogfall_weights_epoch 2",
+            "fogfall_weights_step 300",
             "fogfall_match_score{opponent=\"random\"} 0.75",
         ] {
             assert!(text.lines().any(|l| l == line), "{line} is not in {text}");

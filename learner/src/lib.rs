@@ -7,16 +7,20 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod cli;
-mod local;
 mod resume;
 mod run_dir;
 mod settings;
 
-mod train_loop;
+mod beginning;
+mod local;
+mod pipeline;
+mod replay;
 
 mod batch;
 mod checkpoint;
+mod saver;
 pub mod train;
+mod train_loop;
 
 mod evaluation;
 
@@ -43,7 +47,7 @@ const EXIT_USAGE: u8 = 2;
 /// Runs the learner with the games of a set. The process's arguments and environment say what to do.
 pub fn main<S: GameSet>() -> ExitCode {
     let matches = cli::command::<S>().get_matches();
-    match cli::order(&matches, std::env::vars()).and_then(run::<S>) {
+    match cli::order::<S>(&matches, std::env::vars()).and_then(run::<S>) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             show::restore_terminal();

@@ -41,11 +41,11 @@ pub struct Output {
 }
 
 impl Output {
-    /// Begins to show a run.
+    /// Begins to show a run. `opponent` is the one to try the character against.
     ///
     /// # Errors
     /// If the metrics file or the address of the admin routes cannot be used.
-    pub fn start(order: &Order, dir: &RunDir, vitals: &Vitals) -> anyhow::Result<Self> {
+    pub fn start(order: &Order, dir: &RunDir, vitals: &Vitals, opponent: &str) -> anyhow::Result<Self> {
         let earlier = if dir.metrics().exists() { read_metrics(&dir.metrics())?.statuses } else { Vec::new() };
         let metrics_file = MetricsFile::open(dir.metrics())?;
         let latest = Arc::new(Mutex::new(Status::default()));
@@ -62,7 +62,6 @@ impl Output {
             Screen::Lines { last: None, json: order.json }
         };
         let path = dir.path().display();
-        let opponent = if order.game == "battle" { "scripted" } else { "random" };
         Ok(Self {
             screen,
             json: order.json,
@@ -134,26 +133,31 @@ impl Output {
     /// Shows how the run ended: the last status, plots and summary.
     ///
     /// # Errors
-    /// If metrics cannot be read back or plots not be written.
+    /// If metrics cannot be read back or plots not be written; the rest is shown all the same.
     pub fn finish(mut self, last: &Status, board: &Board, dir: &RunDir) -> anyhow::Result<()> {
         self.write_metrics(last, board);
-        let statuses = read_metrics(&dir.metrics())?.statuses;
-        let plots = write_plots(&dir.plots(), &statuses)?;
+        let (statuses, unread) = failed(read_metrics(&dir.metrics()).map(|back| back.statuses));
+        let (plots, unplotted) = failed(write_plots(&dir.plots(), &statuses));
+        let (checkpoint, unfound) = failed(crate::checkpoint::latest(&dir.checkpoints()));
         self.leave_live();
         let text = if self.json {
             json_line(last)
         } else {
-            let places = Places {
-                checkpoint: crate::checkpoint::latest(&dir.checkpoints())?,
-                metrics: Some(dir.metrics()),
-                plots,
-            };
+            let places = Places { checkpoint, metrics: Some(dir.metrics()), plots };
             let commands: Vec<_> = self.commands.iter().map(|(what, how)| (*what, how.as_str())).collect();
             summary(last, &History::of(&statuses), &places, &commands)
         };
         // Nobody may be listening any more.
         let _ = print_line(text.trim_end());
-        Ok(())
+        unread.and(unplotted).and(unfound)
+    }
+}
+
+/// A result's value, or the default, and what went wrong.
+fn failed<T: Default>(result: anyhow::Result<T>) -> (T, anyhow::Result<()>) {
+    match result {
+        Ok(value) => (value, Ok(())),
+        Err(error) => (T::default(), Err(error)),
     }
 }
 

@@ -7,13 +7,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fogfall_pipeline::{Intake, SelfPlay, SelfPlayStats, StageCounts, Waiting};
+use fogfall_pipeline::{Intake, IntakeStatus, SelfPlay, SelfPlayStats, Stages, Trouble, Waiting};
 use fogfall_proto::Manifest;
 use fogfall_service::admin::{Condition, Heartbeat, Vitals};
 
 use crate::{
+    beginning::Beginning,
     board::Board,
-    cli::Flags,
+    cli::{Flags, Order},
+    pipeline::{Pipeline, Shared, play_threads},
     resume::Totals,
     status::{Phase, Status, Wait},
 };
@@ -42,11 +44,38 @@ pub struct Sources {
     /// Window and limiter.
     pub intake: Arc<Intake>,
     /// Stages.
-    pub counts: Arc<StageCounts>,
+    pub stages: Stages,
     /// Self-play.
     pub self_play: Arc<SelfPlay>,
     /// Train and evaluation thread.
     pub board: Board,
+}
+
+impl Sources {
+    /// Those of a run.
+    ///
+    /// # Errors
+    /// If the system does not say how many cores there are.
+    pub fn of(
+        order: &Order,
+        beginning: &Beginning,
+        shared: &Shared,
+        pipeline: &Pipeline,
+        board: &Board,
+    ) -> std::io::Result<Self> {
+        Ok(Self {
+            manifest: beginning.manifest.clone(),
+            totals: beginning.totals,
+            flags: order.flags.clone(),
+            threads: play_threads(&order.flags)?,
+            steps_wanted: order.end.steps,
+            lasts: order.end.after,
+            intake: Arc::clone(&shared.intake),
+            stages: pipeline.stages.clone(),
+            self_play: Arc::clone(&pipeline.self_play),
+            board: board.clone(),
+        })
+    }
 }
 
 /// Counters at one time.
@@ -54,6 +83,7 @@ pub struct Sources {
 struct Sample {
     at: Instant,
     stats: SelfPlayStats,
+    rows: u64,
     step: u64,
 }
 
@@ -89,13 +119,14 @@ impl Reporter {
 
     /// What all starts of the run did, whenever it is called.
     pub fn totals(&self) -> impl Fn() -> Totals + Send + use<> {
-        let (before, began, self_play) = (self.sources.totals, self.began, Arc::clone(&self.sources.self_play));
+        let (before, began) = (self.sources.totals, self.began);
+        let (self_play, stages) = (Arc::clone(&self.sources.self_play), Arc::clone(&self.sources.stages.counts));
         move || {
             let counts = self_play.stats().counts;
             Totals {
                 games: before.games + counts.games,
                 truncated: before.truncated + counts.truncated,
-                rows: before.rows + counts.rows,
+                rows: before.rows + stages.stored_rows.load(Relaxed),
                 evaluations: before.evaluations + counts.evaluations,
                 elapsed_s: before.elapsed_s + began.elapsed().as_secs_f64(),
             }
@@ -117,14 +148,17 @@ impl Reporter {
     pub fn look(&mut self) -> Status {
         let sources = &self.sources;
         let (stats, intake) = (sources.self_play.stats(), sources.intake.status());
-        let facts = sources.board.lock().clone();
+        let mut facts = sources.board.lock().clone();
+        let troubles = sources.stages.troubles.now();
+        facts.notices.extend(troubles.iter().map(|t| format!("{} fails and is tried again: {}", t.what, t.reason)));
         let elapsed = self.began.elapsed();
-        let oldest = self.sample(stats, facts.step);
+        let totals = self.totals()();
+        let oldest = self.sample(stats, totals.rows, facts.step);
         let sources = &self.sources;
         let seconds = oldest.at.elapsed().as_secs_f64().max(1e-3);
         let rate = |new: u64, old: u64| (new - old) as f64 / seconds;
         let (new, old) = (stats.counts, oldest.stats.counts);
-        let totals = self.totals()();
+        let counts = &sources.stages.counts;
         if intake.rows as u64 >= intake.needed {
             self.window_filled.met();
         }
@@ -145,9 +179,10 @@ impl Reporter {
             games_per_s: rate(new.games, old.games),
             decisions_per_game: ratio(new.rows - old.rows, new.games - old.games),
             rows: totals.rows,
-            rows_per_s: rate(new.rows, old.rows),
+            rows_per_s: rate(totals.rows, oldest.rows),
             evaluations_per_s: rate(new.evaluations, old.evaluations),
-            cache_hits: ratio(new.cache_hits - old.cache_hits, new.evaluations - old.evaluations),
+            // Hits are counted at once, questions when their search ends.
+            cache_hits: ratio(new.cache_hits - old.cache_hits, new.evaluations - old.evaluations).min(1.0),
             batch_fill: ratio(new.evaluations - old.evaluations, new.batches - old.batches)
                 / sources.flags.run.slots as f64,
             window_rows: intake.rows as u64,
@@ -163,23 +198,23 @@ impl Reporter {
             weights_version: facts.weights_version,
             weights_published: facts.weights_published,
             checkpoint_step: facts.checkpoint_step,
-            refused_parts: sources.counts.refused.load(Relaxed) + sources.counts.store_duplicates.load(Relaxed),
+            refused_parts: counts.refused.load(Relaxed) + counts.store_duplicates.load(Relaxed),
             win_rates: facts.win_rates,
             figures: facts.figures,
-            waits: waits(&stats, sources.threads, intake.inserting, intake.sampling, elapsed),
+            waits: waits(&stats, sources.threads, &intake, &troubles, elapsed),
             memory_bytes: resident_bytes(),
             notices: facts.notices,
         }
     }
 
     /// Notes the counters and returns those of [`RATE_TIME`] ago.
-    fn sample(&mut self, stats: SelfPlayStats, step: u64) -> Sample {
+    fn sample(&mut self, stats: SelfPlayStats, rows: u64, step: u64) -> Sample {
         let now = Instant::now();
         let idle = self.samples.back().is_some_and(|s| s.stats.counts == stats.counts);
         if !idle || stats.waiting > 0 {
             self.play_beat.beat();
         }
-        self.samples.push_back(Sample { at: now, stats, step });
+        self.samples.push_back(Sample { at: now, stats, rows, step });
         while self.samples.len() > 2 && now - self.samples[1].at >= RATE_TIME {
             self.samples.pop_front();
         }
@@ -201,21 +236,29 @@ fn ratio(a: u64, b: u64) -> f64 {
     if b == 0 { 0.0 } else { a as f64 / b as f64 }
 }
 
-fn waits(stats: &SelfPlayStats, threads: usize, inserting: Waiting, sampling: Waiting, elapsed: Duration) -> Vec<Wait> {
-    let elapsed = elapsed.as_secs_f64().max(1e-3);
-    let wait = |stage: &str, waits_for: &str, waiting: Waiting| Wait {
+fn waits(
+    stats: &SelfPlayStats,
+    threads: usize,
+    intake: &IntakeStatus,
+    troubles: &[Trouble],
+    elapsed: Duration,
+) -> Vec<Wait> {
+    let wait = |stage: &str, waits_for: &str, lasts: Option<Duration>, waited: Duration| Wait {
         stage: stage.to_owned(),
         waits_for: waits_for.to_owned(),
-        since_s: waiting.since.map(|s| s.elapsed()).filter(|&s| s >= SHOWN_WAIT).map(|s| s.as_secs_f64()),
-        share: (waiting.elapsed().as_secs_f64() / elapsed).min(1.0),
+        since_s: lasts.filter(|&lasts| lasts >= SHOWN_WAIT).map(|lasts| lasts.as_secs_f64()),
+        share: (waited.as_secs_f64() / elapsed.as_secs_f64().max(1e-3)).min(1.0),
     };
-    let play = Wait {
-        stage: "self-play".to_owned(),
-        waits_for: "training to catch up".to_owned(),
-        since_s: inserting.since.filter(|_| stats.waiting > 0).map(|s| s.elapsed().as_secs_f64()),
-        share: (stats.blocked.as_secs_f64() / elapsed / threads as f64).min(1.0),
+    let now = |waiting: Waiting| waiting.since.map(|since| since.elapsed());
+    let (room, lasts) = match troubles.first() {
+        Some(trouble) => (trouble.what, Some(trouble.lasts)),
+        None => ("training to catch up", now(intake.inserting)),
     };
-    vec![play, wait("train", "rows from self-play", sampling)]
+    let blocked = stats.blocked.div_f64(threads as f64);
+    vec![
+        wait("self-play", room, lasts.filter(|_| stats.waiting > 0), blocked),
+        wait("train", "rows from self-play", now(intake.sampling), intake.sampling.elapsed()),
+    ]
 }
 
 /// Resident memory; 0 where the system does not say.

@@ -13,7 +13,7 @@ use fogfall_replay::LimiterCounts;
 use fogfall_service::settings::{Key, diff};
 use serde::{Deserialize, Serialize};
 
-use crate::{settings::NetworkFlags, train::TrainerState};
+use crate::{run_dir::RunDir, settings::NetworkFlags, train::TrainerState};
 
 /// What was done over all starts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct Totals {
     pub games: u64,
     /// Games cut at the length limit.
     pub truncated: u64,
-    /// Rows written by self-play.
+    /// Rows stored in the replay log.
     pub rows: u64,
     /// Evaluations asked for.
     pub evaluations: u64,
@@ -150,7 +150,7 @@ pub fn locate(resume: &str, run_dir: Option<&Path>) -> anyhow::Result<(PathBuf, 
         return Ok((dir.to_owned(), None));
     }
     let path = Path::new(resume);
-    if path.join("checkpoints").is_dir() {
+    if RunDir::checkpoints_in(path).is_dir() {
         return Ok((path.to_owned(), None));
     }
     if !path.join("state.json").is_file() {
@@ -163,6 +163,9 @@ pub fn locate(resume: &str, run_dir: Option<&Path>) -> anyhow::Result<(PathBuf, 
 
 #[cfg(test)]
 mod tests {
+    use fogfall_game::Game;
+    use fogfall_games::KuhnPoker;
+    use fogfall_net::Shape;
     use fogfall_service::settings::Settings;
 
     use super::*;
@@ -188,6 +191,12 @@ mod tests {
             limiter: LimiterCounts::default(),
             log_position: 0,
             totals: Totals::default(),
+            trainer: TrainerState {
+                shape: Shape::new(KuhnPoker::new().info(), 8, 1),
+                step: 0,
+                skipped: 0,
+                optimizer_steps: 0,
+            },
         }
     }
 

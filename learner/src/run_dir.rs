@@ -7,8 +7,11 @@
 //!   replay/          the replay log
 //!   metrics.jsonl    the run's status every few seconds
 //!   plots/           learning curves
-//!   weights.safetensors   the newest averaged weights, for matches and for shipping
+//!   weights.safetensors     the newest averaged weights, for matches and for shipping
+//!   untrained.safetensors   the weights that training began with
 //!   epoch            the epoch of the last start
+//!   lock             held by the learner of the run
+//!   learner.log      what is logged while the live view has the terminal
 //! ```
 
 use std::{
@@ -17,6 +20,8 @@ use std::{
 };
 
 use anyhow::{Context, bail};
+
+use crate::checkpoint;
 
 /// The directory of one run, held by this process alone.
 #[derive(Debug)]
@@ -43,7 +48,8 @@ impl RunDir {
             bail!("{} is in use by another learner", path.display());
         }
         let dir = Self { path: path.to_owned(), _lock: lock };
-        if !goes_on && dir.epoch_file().exists() {
+        // A learner that ended before its first checkpoint has played nothing: the directory is as good as new.
+        if !goes_on && checkpoint::exist(&dir.checkpoints()) {
             bail!(
                 "{} holds a run already: go on with it by --resume latest, or choose another --run-dir",
                 path.display()
@@ -70,9 +76,14 @@ impl RunDir {
         name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' }).collect()
     }
 
+    /// Where the checkpoints of the run in `dir` lie.
+    pub fn checkpoints_in(dir: &Path) -> PathBuf {
+        dir.join("checkpoints")
+    }
+
     /// Where checkpoints lie.
     pub fn checkpoints(&self) -> PathBuf {
-        self.path.join("checkpoints")
+        Self::checkpoints_in(&self.path)
     }
 
     /// Where the replay log lies.
@@ -93,6 +104,11 @@ impl RunDir {
     /// The newest averaged weights.
     pub fn weights(&self) -> PathBuf {
         self.path.join("weights.safetensors")
+    }
+
+    /// The weights that training began with.
+    pub fn untrained(&self) -> PathBuf {
+        self.path.join("untrained.safetensors")
     }
 
     /// The rules the run was started with.
@@ -138,7 +154,10 @@ pub fn replace(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
         file.sync_all()?;
         fs::rename(&unfinished, path)
     };
-    write().with_context(|| format!("cannot write {}", path.display()))
+    write().with_context(|| format!("cannot write {}", path.display())).inspect_err(|_| {
+        // What is half written is of no use; the error to report is the first.
+        let _ = fs::remove_file(&unfinished);
+    })
 }
 
 #[cfg(test)]
@@ -156,6 +175,8 @@ mod tests {
         assert_eq!((dir.last_epoch().unwrap(), dir.run_id().as_str()), (0, "battle-1"));
         dir.note_epoch(3).unwrap();
         drop(dir);
+        RunDir::open(&path, false).unwrap(); // killed before its first checkpoint: it may begin again
+        fs::create_dir_all(path.join("checkpoints/0003.000000000000")).unwrap();
         assert!(reason(false).contains("holds a run already: go on with it by --resume latest"));
         assert_eq!(RunDir::open(&path, true).unwrap().last_epoch().unwrap(), 3);
     }

@@ -121,7 +121,7 @@ pub struct Status {
     /// Mean decisions of recent games.
     #[serde(deserialize_with = "number_or_nan")]
     pub decisions_per_game: f64,
-    /// Rows written by self-play.
+    /// Rows stored in the replay log.
     pub rows: u64,
     /// Rows a second.
     #[serde(deserialize_with = "number_or_nan")]

@@ -2,14 +2,14 @@
 //! the trainer; nobody else touches a tensor.
 
 use std::{
-    collections::BTreeMap,
     sync::Arc,
+    thread::JoinHandle,
     time::{Duration, Instant},
 };
 
-use anyhow::Context;
-use fogfall_bus::Bus;
-use fogfall_game::{Symmetry, stream};
+use anyhow::{Context, bail};
+use fogfall_bus::{Bus, BusError};
+use fogfall_game::{GameInfo, Symmetry, stream};
 use fogfall_pipeline::Intake;
 use fogfall_proto::{Version, WeightsHead, digest};
 use fogfall_service::{admin::Heartbeat, shutdown::Stop};
@@ -19,24 +19,20 @@ use tokio::runtime::Handle;
 use crate::{
     batch::fill,
     board::Board,
-    checkpoint::CheckpointStore,
-    resume::RunState,
-    run_dir,
+    cli::Order,
+    saver::Saver,
     status::Losses,
-    train::{Batch, StepReport, Trainer, TrainerState},
+    train::{Batch, StepReport, Trainer},
 };
 
 /// How long the stage waits for rows before it looks around.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// Steps whose mean the board shows.
 const SHOWN_STEPS: u64 = 20;
+/// So many batches in a row that cannot be learnt from are no accident.
+const MOST_SKIPPED: u64 = 100;
 /// Stream of the batches, below the run's seed.
 const BATCH_STREAM: u64 = 11;
-
-/// The trainer's tensors in a checkpoint: weights, averages, moments.
-pub const TRAINER_FILE: &str = "trainer.safetensors";
-/// The averaged weights in a checkpoint: what plays.
-pub const WEIGHTS_FILE: &str = "averaged.safetensors";
 
 /// How the stage works.
 #[derive(Clone, Debug)]
@@ -57,6 +53,22 @@ pub struct TrainLoopSettings {
     pub seed: u64,
 }
 
+impl TrainLoopSettings {
+    /// Those that an order asks for.
+    pub fn of(order: &Order, info: &GameInfo) -> Self {
+        let flags = &order.flags;
+        Self {
+            batch_rows: flags.train.batch_rows,
+            root_value_share: flags.train.root_value_share,
+            symmetries: if flags.train.symmetries { info.symmetries.clone() } else { Vec::new() },
+            publish_steps: flags.run.publish_steps,
+            checkpoint_every: Duration::from_secs(flags.run.checkpoint_s),
+            last_step: order.end.steps,
+            seed: flags.run.seed,
+        }
+    }
+}
+
 /// The stage's parts.
 pub struct TrainLoop {
     /// How it works.
@@ -65,8 +77,6 @@ pub struct TrainLoop {
     pub trainer: Trainer,
     /// The epoch of this start.
     pub epoch: u32,
-    /// Train step so far.
-    pub step: u64,
     /// Publications so far.
     pub ordinal: u64,
     /// Where rows come from.
@@ -75,78 +85,68 @@ pub struct TrainLoop {
     pub bus: Arc<dyn Bus>,
     /// Drives the bus.
     pub runtime: Handle,
-    /// Where checkpoints go.
-    pub checkpoints: CheckpointStore,
-    /// Where the newest averaged weights lie as a file.
-    pub weights_file: std::path::PathBuf,
-    /// Fills in what a checkpoint says besides the trainer's part.
-    pub describe: Box<dyn Fn(Version, u64, TrainerState) -> RunState + Send>,
+    /// Writes checkpoints.
+    pub saver: Saver,
     /// Where facts go.
     pub board: Board,
     /// Beats while the loop goes round, waiting or not.
     pub heartbeat: Heartbeat,
 }
 
-/// How the stage ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// It was told to stop.
-    Stopped,
-    /// The last step was made.
-    Complete,
+/// A train stage that has ended its loop.
+pub struct Trained {
+    stage: TrainLoop,
+    /// Steps at the last publication and in the last checkpoint.
+    done: Done,
+}
+
+/// What was done last, and when it was last tried.
+struct Done {
+    published_step: Option<u64>,
+    saved_step: u64,
+    tried_to_save: Instant,
 }
 
 impl TrainLoop {
-    /// Trains until told to stop or the last step is made; then publishes and writes a checkpoint.
+    /// Trains on a thread of its own until told to stop or the last step is made.
     ///
     /// # Errors
-    /// If this learner was fenced off by a newer one, or the last checkpoint could not be written.
-    pub fn run(mut self, stop: &Stop) -> anyhow::Result<Ended> {
-        let mut batch = Batch::default();
-        let mut slots = Vec::new();
-        let mut shown = Shown::default();
-        let mut saved = (self.step, Instant::now());
-        let mut published = None;
-        let ended = loop {
+    /// If the thread cannot be started. The thread's own: if training has diverged, or a newer learner has fenced this
+    /// one off.
+    pub fn start(self, stop: &Stop) -> std::io::Result<JoinHandle<anyhow::Result<Trained>>> {
+        let stop = stop.clone();
+        std::thread::Builder::new().name("train".to_owned()).spawn(move || self.run(&stop))
+    }
+
+    fn run(mut self, stop: &Stop) -> anyhow::Result<Trained> {
+        let (mut batch, mut slots, mut shown) = (Batch::default(), Vec::new(), Shown::default());
+        let mut done = Done { published_step: None, saved_step: self.trainer.steps(), tried_to_save: Instant::now() };
+        while !stop.is_requested() && self.settings.last_step.is_none_or(|last| self.trainer.steps() < last) {
             self.heartbeat.beat();
-            if self.settings.last_step.is_some_and(|last| self.step >= last) {
-                break Ended::Complete;
+            let step = self.trainer.steps();
+            if done.published_step.is_none_or(|at| step >= at + self.settings.publish_steps) {
+                self.publish(&mut done)?;
             }
-            if stop.is_requested() {
-                break Ended::Stopped;
-            }
-            if published.is_none_or(|at| self.step >= at + self.settings.publish_steps) {
-                self.publish()?;
-                published = Some(self.step);
-            }
-            if saved.0 < self.step && saved.1.elapsed() >= self.settings.checkpoint_every {
-                saved = (self.step, Instant::now());
-                if let Err(error) = self.save() {
-                    self.board.notice(format!("{error:#}; training goes on, the last good checkpoint is untouched"));
-                }
+            if done.saved_step < step && done.tried_to_save.elapsed() >= self.settings.checkpoint_every {
+                self.try_to_save(&mut done);
             }
             if !self.intake.wait_to_sample(self.settings.batch_rows as u64, PATIENCE) {
                 continue;
             }
             self.sample(&mut slots, &mut batch)?;
             let report = self.trainer.step(&batch);
-            self.step += 1;
-            if shown.add(&report) {
-                self.show(&mut shown, &report);
-            }
-        };
-        if published != Some(self.step) {
-            self.publish()?;
+            self.note(&mut shown, &report)?;
         }
-        if saved.0 < self.step || self.checkpoints.latest()?.is_none() {
-            self.save()?;
+        if let Some(mean) = shown.take_mean() {
+            self.board.lock().loss = Some(mean);
         }
-        Ok(ended)
+        Ok(Trained { stage: self, done })
     }
 
-    /// Draws the batch of this step; which rows follows from the seed and the step.
+    /// Draws the batch of this step; which rows follows from the seed and how many batches there were.
     fn sample(&self, slots: &mut Vec<u32>, batch: &mut Batch) -> anyhow::Result<()> {
-        let mut rng = stream(self.settings.seed, &[BATCH_STREAM, self.step]);
+        let batches = self.trainer.steps() + self.trainer.skipped();
+        let mut rng = stream(self.settings.seed, &[BATCH_STREAM, batches]);
         let rows = self.settings.batch_rows;
         let mut state = self.intake.lock();
         state.window.sample(&mut rng, rows, slots).context("a window that may be sampled is not empty")?;
@@ -161,14 +161,46 @@ impl TrainLoop {
         Ok(())
     }
 
-    fn version(&self) -> Version {
-        Version { epoch: self.epoch, step: self.step }
+    /// Brings the board up to date after a step.
+    fn note(&self, shown: &mut Shown, report: &StepReport) -> anyhow::Result<()> {
+        shown.add(report);
+        let mean = if shown.steps < SHOWN_STEPS { None } else { shown.take_mean() };
+        let mut facts = self.board.lock();
+        facts.step = self.trainer.steps();
+        facts.skipped_steps = self.trainer.skipped();
+        if !report.skipped {
+            facts.gradient_norm = report.gradient_norm;
+            facts.learning_rate = report.learning_rate;
+            facts.policy_entropy = report.policy_entropy;
+        }
+        facts.loss = mean.or(facts.loss);
+        drop(facts);
+        if shown.skipped_in_a_row >= MOST_SKIPPED {
+            return self.diverged(&format!("the last {MOST_SKIPPED} batches gave no finite loss or gradient"));
+        }
+        Ok(())
     }
 
-    fn publish(&mut self) -> anyhow::Result<()> {
-        let bytes: Arc<[u8]> = self.trainer.averaged().context("the averaged weights are unusable")?.to_bytes().into();
-        let (version, ordinal) = (self.version(), self.ordinal + 1);
+    /// The end of a run whose weights are of no use any more.
+    fn diverged<T>(&self, how: &str) -> anyhow::Result<T> {
+        let step = self.trainer.steps();
+        let last = self.saver.latest().map_or_else(String::new, |path| {
+            format!(
+                "; the last good checkpoint is {}: go on from it with --change and gentler settings",
+                path.display()
+            )
+        });
+        bail!("training has diverged at step {step}: {how} (a smaller --learning-rate or --clip-norm helps){last}")
+    }
+
+    fn publish(&mut self, done: &mut Done) -> anyhow::Result<()> {
+        let Ok(averaged) = self.trainer.averaged() else {
+            return self.diverged("the averaged weights are not finite");
+        };
+        let bytes: Arc<[u8]> = averaged.to_bytes().into();
+        let (version, ordinal) = (Version { epoch: self.epoch, step: self.trainer.steps() }, self.ordinal + 1);
         let head = WeightsHead { version, ordinal, bytes: bytes.len() as u64, digest: digest(&bytes) };
+        done.published_step = Some(version.step);
         match self.runtime.block_on(self.bus.announce(self.epoch, head, bytes)) {
             Ok(()) => {
                 self.ordinal = ordinal;
@@ -176,9 +208,7 @@ impl TrainLoop {
                 (facts.weights_version, facts.weights_published) = (version.to_string(), ordinal);
                 Ok(())
             }
-            Err(error @ fogfall_bus::BusError::Fenced { .. }) => {
-                Err(error).context("another learner has taken over this run")
-            }
+            Err(error @ BusError::Fenced { .. }) => Err(error).context("another learner has taken over this run"),
             Err(error) => {
                 self.board.notice(format!("weights {version} were not published: {error}"));
                 Ok(())
@@ -186,59 +216,75 @@ impl TrainLoop {
         }
     }
 
-    fn save(&mut self) -> anyhow::Result<()> {
-        let (trainer, tensors) = self.trainer.save();
-        let averaged = self.trainer.averaged().context("the averaged weights are unusable")?.to_bytes();
-        let state = (self.describe)(self.version(), self.ordinal, trainer);
-        let files: BTreeMap<_, _> =
-            [(TRAINER_FILE.to_owned(), tensors), (WEIGHTS_FILE.to_owned(), averaged.clone())].into();
-        self.checkpoints.save(self.version(), &files, &state)?;
-        run_dir::replace(&self.weights_file, &averaged)?;
-        self.board.lock().checkpoint_step = Some(self.step);
-        Ok(())
+    /// Writes a checkpoint; one that cannot be written is a notice.
+    fn try_to_save(&self, done: &mut Done) {
+        done.tried_to_save = Instant::now();
+        if let Err(error) = self.save(done) {
+            self.board.notice(format!("{error:#}; training goes on, the last good checkpoint is untouched"));
+        }
     }
 
-    fn show(&self, shown: &mut Shown, report: &StepReport) {
-        let mut facts = self.board.lock();
-        facts.step = self.step;
-        facts.loss = shown.mean().or(facts.loss);
-        facts.gradient_norm = report.gradient_norm;
-        facts.learning_rate = report.learning_rate;
-        facts.policy_entropy = report.policy_entropy;
-        facts.skipped_steps = self.trainer.skipped();
-        *shown = Shown::default();
+    fn save(&self, done: &mut Done) -> anyhow::Result<()> {
+        self.saver.save(&self.trainer, self.epoch, self.ordinal)?;
+        done.saved_step = self.trainer.steps();
+        self.board.lock().checkpoint_step = Some(done.saved_step);
+        Ok(())
     }
 }
 
-/// Sums over the steps since the board was last brought up to date.
+impl Trained {
+    /// Publishes and saves what was learnt since this was last done.
+    ///
+    /// # Errors
+    /// If training has diverged, this learner was fenced off, or the checkpoint could not be written.
+    pub fn finish(mut self) -> anyhow::Result<()> {
+        let step = self.stage.trainer.steps();
+        if self.done.published_step != Some(step) {
+            self.stage.publish(&mut self.done)?;
+        }
+        if self.done.saved_step < step {
+            self.stage.save(&mut self.done)?;
+        }
+        Ok(())
+    }
+}
+
+/// The steps since the board was last brought up to date.
 #[derive(Default)]
 struct Shown {
     steps: u64,
+    /// Those among them whose loss was finite, and its sum.
     finite: u64,
     sum: Losses,
+    /// Steps skipped since the last that was not.
+    skipped_in_a_row: u64,
 }
 
 impl Shown {
-    /// Adds a step; true when enough are there to be shown.
-    fn add(&mut self, report: &StepReport) -> bool {
+    fn add(&mut self, report: &StepReport) {
         self.steps += 1;
-        if !report.skipped {
-            self.finite += 1;
-            self.sum.total += report.loss.total;
-            self.sum.policy += report.loss.policy;
-            self.sum.value += report.loss.value;
-            self.sum.weights += report.loss.weights;
+        if report.skipped {
+            self.skipped_in_a_row += 1;
+            return;
         }
-        self.steps >= SHOWN_STEPS
+        self.skipped_in_a_row = 0;
+        self.finite += 1;
+        self.sum.total += report.loss.total;
+        self.sum.policy += report.loss.policy;
+        self.sum.value += report.loss.value;
+        self.sum.weights += report.loss.weights;
     }
 
-    fn mean(&self) -> Option<Losses> {
-        let n = self.finite as f64;
-        (self.finite > 0).then(|| Losses {
-            total: self.sum.total / n,
-            policy: self.sum.policy / n,
-            value: self.sum.value / n,
-            weights: self.sum.weights / n,
+    /// Mean losses since this was last taken, if there are any.
+    fn take_mean(&mut self) -> Option<Losses> {
+        let Self { finite, sum, skipped_in_a_row, .. } = std::mem::take(self);
+        self.skipped_in_a_row = skipped_in_a_row;
+        let n = finite as f64;
+        (finite > 0).then(|| Losses {
+            total: sum.total / n,
+            policy: sum.policy / n,
+            value: sum.value / n,
+            weights: sum.weights / n,
         })
     }
 }

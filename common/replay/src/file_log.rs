@@ -47,6 +47,40 @@ pub struct FileLogSettings {
     pub capacity_bytes: u64,
 }
 
+impl FileLogSettings {
+    /// Rows and bytes that one part may have: a part lies in one segment.
+    fn largest_part(&self) -> (u64, u64) {
+        (self.capacity_rows / SEGMENTS, (self.capacity_bytes / SEGMENTS).min(MAX_SEGMENT_BYTES))
+    }
+
+    /// True if parts of so many rows can be stored.
+    pub fn takes(&self, rows: u64) -> bool {
+        let (most_rows, most_bytes) = self.largest_part();
+        rows <= most_rows && HEADER_BYTES as u64 + rows * self.row_bytes as u64 <= most_bytes
+    }
+
+    /// Checks that a log can be had with these settings. Looks at no file.
+    ///
+    /// # Errors
+    /// [`ReplayError::Settings`].
+    pub fn check(&self) -> Result<(), ReplayError> {
+        let (rows, bytes) = self.largest_part();
+        let row = self.row_bytes as u64;
+        if row == 0 || rows == 0 || bytes < row + HEADER_BYTES as u64 {
+            return Err(ReplayError::Settings {
+                what: format!(
+                    "a replay log of {} rows and {} bytes is too small for rows of {row} bytes: it takes at least \
+                     {SEGMENTS} rows and {} bytes",
+                    self.capacity_rows,
+                    self.capacity_bytes,
+                    SEGMENTS * (row + HEADER_BYTES as u64)
+                ),
+            });
+        }
+        Ok(())
+    }
+}
+
 /// What opening found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
@@ -91,7 +125,7 @@ impl FileLog {
     /// [`ReplayError::Settings`], [`ReplayError::OtherLog`] if another run's or another row size's log lies there,
     /// [`ReplayError::InUse`], and what the file system says.
     pub fn open(settings: FileLogSettings) -> Result<(Self, Recovery), ReplayError> {
-        check(&settings)?;
+        settings.check()?;
         let dir = &settings.dir;
         fs::create_dir_all(dir).map_err(ReplayError::io("create", dir))?;
         let lock = lock(dir)?;
@@ -175,7 +209,7 @@ impl Inner {
         }
         let rows = (payload.len() / row_bytes) as u64;
         let bytes = (HEADER_BYTES + payload.len()) as u64;
-        let (limit_rows, limit_bytes) = segment_limits(&self.settings);
+        let (limit_rows, limit_bytes) = self.settings.largest_part();
         if rows > limit_rows || bytes > limit_bytes {
             return Err(ReplayError::PartTooLarge { part, rows, bytes, limit_rows, limit_bytes });
         }
@@ -250,28 +284,6 @@ impl Inner {
         self.segments.back().map_or(Ok(()), Segment::sync)?;
         sync_dir(&self.settings.dir)
     }
-}
-
-/// Rows and bytes that a segment, and so a part, may have.
-fn segment_limits(settings: &FileLogSettings) -> (u64, u64) {
-    (settings.capacity_rows / SEGMENTS, (settings.capacity_bytes / SEGMENTS).min(MAX_SEGMENT_BYTES))
-}
-
-fn check(settings: &FileLogSettings) -> Result<(), ReplayError> {
-    let (rows, bytes) = segment_limits(settings);
-    let row = settings.row_bytes as u64;
-    if row == 0 || rows == 0 || bytes < row + HEADER_BYTES as u64 {
-        return Err(ReplayError::Settings {
-            what: format!(
-                "a replay log of {} rows and {} bytes is too small for rows of {row} bytes: it takes at least \
-                 {SEGMENTS} rows and {} bytes",
-                settings.capacity_rows,
-                settings.capacity_bytes,
-                SEGMENTS * (row + HEADER_BYTES as u64)
-            ),
-        });
-    }
-    Ok(())
 }
 
 fn lock(dir: &Path) -> Result<File, ReplayError> {

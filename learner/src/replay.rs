@@ -1,0 +1,123 @@
+//! The replay log of a run, and the window over its tail.
+
+use std::{path::PathBuf, sync::Arc};
+
+use anyhow::Context;
+use fogfall_game::GameInfo;
+use fogfall_pipeline::Intake;
+use fogfall_proto::RowLayout;
+use fogfall_replay::{FileLog, FileLogSettings, LimiterSettings, ReplayLog, SampleToInsert, Window};
+use tokio::runtime::Runtime;
+
+use crate::{beginning::Beginning, board::Board, cli::Flags, run_dir::RunDir};
+
+/// Bytes read from the log at a time when the window is filled.
+const FILL_BYTES: usize = 16 << 20;
+
+/// Most decisions, and so rows, of a game.
+pub fn longest_game(info: &GameInfo, flags: &Flags) -> usize {
+    match flags.play.max_decisions {
+        0 => info.max_decisions,
+        cut => info.max_decisions.min(cut),
+    }
+    .max(1)
+}
+
+fn limiter_settings(info: &GameInfo, flags: &Flags) -> LimiterSettings {
+    let mut settings = LimiterSettings {
+        samples_per_insert: flags.replay.replay_ratio,
+        min_size_to_sample: flags.replay.min_rows,
+        error_buffer: 0.0,
+        largest_insert: longest_game(info, flags) as u64,
+        largest_sample: flags.train.batch_rows as u64,
+        capacity: flags.replay.window_rows as u64,
+    };
+    // Twice the least that cannot come to a standstill: both sides run freely for a moment.
+    settings.error_buffer = 2.0 * settings.least_error_buffer();
+    settings
+}
+
+fn log_settings(dir: PathBuf, run: String, layout: RowLayout, flags: &Flags) -> FileLogSettings {
+    FileLogSettings {
+        dir,
+        run,
+        row_bytes: layout.row_bytes(),
+        capacity_rows: flags.replay.log_rows,
+        capacity_bytes: flags.replay.log_bytes.0,
+    }
+}
+
+/// What of the replay settings does not fit together or does not fit the game, one text each.
+pub fn misfits(info: &GameInfo, flags: &Flags) -> Vec<String> {
+    let replay = &flags.replay;
+    let layout = RowLayout::new(info.observation_len(), info.num_actions(), info.hidden.len());
+    let mut found = Vec::new();
+    if replay.min_rows > replay.window_rows as u64 {
+        let (min, most) = (replay.min_rows, replay.window_rows);
+        found.push(format!("min_rows is {min}, but the window holds only window_rows = {most}: training never begins"));
+    }
+    if let Err(error) = Window::new(layout, replay.window_rows, replay.window_bytes.0, 0) {
+        found.push(format!("window_rows and window_bytes: {error}"));
+    }
+    let (log, longest) = (log_settings(PathBuf::new(), String::new(), layout, flags), longest_game(info, flags));
+    if let Err(error) = log.check() {
+        found.push(format!("log_rows and log_bytes: {error}"));
+    } else if !log.takes(longest as u64) {
+        let (rows, bytes, row) = (replay.log_rows, replay.log_bytes, layout.row_bytes());
+        found.push(format!(
+            "log_rows is {rows} and log_bytes {} bytes, too small for games of up to {longest} rows of {row} bytes: each \
+             must fit an eighth of the log",
+            bytes.0
+        ));
+    }
+    found
+}
+
+/// A run's log and window.
+pub struct Replay {
+    /// The log.
+    pub log: Arc<FileLog>,
+    /// The window, filled, and the limiter.
+    pub intake: Arc<Intake>,
+    /// Rows stored in the log since the run began.
+    pub rows_stored: u64,
+}
+
+/// Opens the log and fills the window with its tail.
+///
+/// # Errors
+/// If the log is another run's, in use, or cannot be read.
+pub fn open(
+    info: &GameInfo,
+    flags: &Flags,
+    beginning: &Beginning,
+    dir: &RunDir,
+    board: &Board,
+    runtime: &Runtime,
+) -> anyhow::Result<Replay> {
+    let mut limiter = SampleToInsert::restore(limiter_settings(info, flags), beginning.limiter)
+        .context("min_rows, window_rows and replay_ratio do not fit together")?;
+    let layout = beginning.manifest.row_layout();
+    let (log, recovery) = FileLog::open(log_settings(dir.replay(), beginning.manifest.run.clone(), layout, flags))?;
+    if recovery.torn_bytes > 0 || recovery.damaged_rows > 0 {
+        board.notice(format!(
+            "the replay log was cut off: {} bytes of an unfinished game and {} damaged rows were dropped",
+            recovery.torn_bytes, recovery.damaged_rows
+        ));
+    }
+    let capacity = flags.replay.window_rows;
+    let start = recovery.bounds.first.max(recovery.bounds.end.saturating_sub(capacity as u64));
+    let mut window = Window::new(layout, capacity, flags.replay.window_bytes.0, start)?;
+    loop {
+        let rows = runtime.block_on(log.read(window.next(), FILL_BYTES))?;
+        if rows.is_empty() {
+            break;
+        }
+        window.follow(&rows)?;
+    }
+    if !window.is_empty() {
+        limiter.rebase(window.len() as u64);
+    }
+    let rows_stored = recovery.bounds.end;
+    Ok(Replay { log: Arc::new(log), intake: Arc::new(Intake::new(window, limiter)), rows_stored })
+}
