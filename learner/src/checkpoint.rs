@@ -17,7 +17,10 @@ use std::{
 
 use anyhow::{Context, bail, ensure};
 use fogfall_proto::{Version, digest};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{
+    Deserialize, Serialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
 
 /// The layout of a checkpoint directory that this program writes and reads.
 const FORMAT: u32 = 1;
@@ -171,11 +174,6 @@ fn versions(dir: &Path) -> anyhow::Result<Vec<Version>> {
     Ok(versions)
 }
 
-fn names(dir: &Path) -> String {
-    let names: Vec<_> = versions(dir).unwrap_or_default().into_iter().map(name).collect();
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-}
-
 /// True if there are checkpoints in `dir`.
 pub fn exist(dir: &Path) -> bool {
     dir.join(LATEST_FILE).exists() || versions(dir).is_ok_and(|versions| !versions.is_empty())
@@ -199,20 +197,30 @@ pub fn latest(dir: &Path) -> anyhow::Result<Option<PathBuf>> {
     let path = dir.join(name.trim());
     ensure!(
         parse_name(name.trim()).is_some() && path.is_dir(),
-        "{} names '{}', which is no checkpoint; complete ones: {}",
+        "{} names '{}', which is no checkpoint; intact ones: {}",
         file.display(),
         name.trim(),
-        names(dir)
+        intact_names(dir)
     );
     Ok(Some(path))
 }
 
-/// Reads a checkpoint of the run whose checkpoints lie in `dir`. An error names those that are there besides.
+/// Those that can be read, for a person who has to choose one.
+fn intact_names(dir: &Path) -> String {
+    let mut intact = versions(dir).unwrap_or_default();
+    intact.retain(|&version| load::<IgnoredAny>(&dir.join(name(version))).is_ok());
+    let names: Vec<_> = intact.into_iter().map(name).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// Reads a checkpoint of the run whose checkpoints lie in `dir`. An error names those that can be read.
 ///
 /// # Errors
 /// If it is missing, incomplete or damaged.
 pub fn load_of<S: DeserializeOwned>(dir: &Path, path: &Path) -> anyhow::Result<Checkpoint<S>> {
-    load(path).with_context(|| format!("cannot resume from {}; complete checkpoints: {}", path.display(), names(dir)))
+    load(path).with_context(|| {
+        format!("cannot resume from {}; intact checkpoints in {}: {}", path.display(), dir.display(), intact_names(dir))
+    })
 }
 
 /// Reads a checkpoint directory and checks every file.

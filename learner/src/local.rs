@@ -88,6 +88,8 @@ impl<'a> Run<'a> {
         beginning.totals.rows = beginning.totals.rows.max(replay.rows_stored);
         board.begin(&beginning);
         let vitals = Vitals::new();
+        // Before anybody can ask.
+        let window_filled = Reporter::window_filled(&vitals);
         let output = Output::start(order, dir, &vitals, game.experts().last().unwrap_or(&"random"))?;
 
         let bus = bus(info, flags, &beginning);
@@ -101,7 +103,8 @@ impl<'a> Run<'a> {
         let pipeline = Pipeline::start(game, &beginning, flags, &shared)?;
         let (evaluation_stop, train_stop) = (Stop::new(), Stop::new());
         let evaluation = start_evaluation(game, &beginning, flags, &pipeline.weights, &board, &evaluation_stop)?;
-        let reporter = Reporter::new(Sources::of(order, &beginning, &shared, &pipeline, &board)?, &vitals);
+        let sources = Sources::of(order, &beginning, &shared, &pipeline, &board)?;
+        let reporter = Reporter::new(sources, &vitals, window_filled);
         saver.count(Box::new(reporter.totals()));
         let train = TrainLoop {
             settings: TrainLoopSettings::of(order, info),

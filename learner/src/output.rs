@@ -174,9 +174,7 @@ fn start_server(
         serde_json::to_value(status).unwrap_or_default()
     };
     let admin = Admin { metrics: export.metrics().clone(), vitals: vitals.clone(), status: Arc::new(status) };
-    let server = serve(listener, admin)?;
-    tracing::info!(address = %server.address(), "serving metrics and health");
-    Ok(server)
+    Ok(serve(listener, admin)?)
 }
 
 fn print_line(text: &str) -> std::io::Result<()> {

@@ -98,10 +98,15 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// A reporter of a run that begins now.
-    pub fn new(sources: Sources, vitals: &Vitals) -> Self {
+    /// What must be met before the process is of use.
+    pub fn window_filled(vitals: &Vitals) -> Condition {
         let window_filled = vitals.condition("window");
         window_filled.unmet("too few rows to train on yet");
+        window_filled
+    }
+
+    /// A reporter of a run that begins now.
+    pub fn new(sources: Sources, vitals: &Vitals, window_filled: Condition) -> Self {
         Self {
             sources,
             began: Instant::now(),
