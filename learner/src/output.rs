@@ -116,10 +116,12 @@ impl Output {
     }
 
     fn leave_live(&mut self) {
-        if let Screen::Live(live) = std::mem::replace(&mut self.screen, Screen::Lines { last: None, json: false }) {
-            live.finish();
-        } else if self.json {
-            self.screen = Screen::Lines { last: None, json: true };
+        if matches!(self.screen, Screen::Live(_)) {
+            // The last screen has just said what the next line would.
+            let lines = Screen::Lines { last: Some(Instant::now()), json: self.json };
+            if let Screen::Live(live) = std::mem::replace(&mut self.screen, lines) {
+                live.finish();
+            }
         }
     }
 
