@@ -8,6 +8,7 @@
 mod search;
 mod settings;
 
+mod cached;
 mod decision;
 mod evaluator;
 mod evaluators;
@@ -16,8 +17,9 @@ mod rollout;
 mod select;
 mod tree;
 
+pub use cached::{CacheCounts, Cached};
 pub use decision::Decision;
 pub use evaluator::{EvalBatch, Evaluator};
-pub use evaluators::{CacheCounts, Cached, Hash, Rollout, Uniform};
+pub use evaluators::{Hash, Rollout, Uniform};
 pub use search::{Gathered, Search};
 pub use settings::{Budget, Choice, Keys, Label, RootNoise, SearchSettings, Seats, TreeLife};
