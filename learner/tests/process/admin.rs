@@ -1,1 +1,72 @@
-//! To come.
+//! What a learner serves while it runs.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+};
+
+use serde_json::Value;
+
+use crate::support::{Learner, Run};
+
+const ANY_PORT: &str = "--metrics-addr=127.0.0.1:0";
+
+/// Status code and body of a route.
+fn get(address: &str, route: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {route} HTTP/1.1\r\nhost: learner\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+}
+
+/// The address that a learner with a JSON log says it serves at.
+fn address(learner: &mut Learner) -> String {
+    let logged = |learner: &Learner| {
+        let log = learner.err();
+        let records = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        records.into_iter().find_map(|record| Some(record.get("address")?.as_str()?.to_owned()))
+    };
+    learner.until("an address", |learner| logged(learner).is_some());
+    logged(learner).unwrap()
+}
+
+/// A counter in `/metrics`.
+fn counter(address: &str, name: &str) -> u64 {
+    let (code, text) = get(address, "/metrics");
+    assert_eq!(code, 200);
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
+}
+
+#[test]
+fn counters_grow_and_status_health_and_readiness_are_served_while_it_trains() {
+    let run = Run::kuhn();
+    let mut learner = run.start(&[ANY_PORT, "--json"]);
+    let at = address(&mut learner);
+    assert_eq!(get(&at, "/healthz"), (200, "ok\n".to_owned()));
+    learner.until("ready", |_| get(&at, "/readyz") == (200, "ok\n".to_owned()));
+    for name in ["fogfall_steps_total", "fogfall_rows_stored_total", "fogfall_games_total"] {
+        let before = counter(&at, name);
+        learner.until("growing", |_| counter(&at, name) > before);
+    }
+    let (code, status) = get(&at, "/status");
+    let status: Value = serde_json::from_str(&status).unwrap();
+    assert_eq!((code, status["game"].as_str(), status["phase"].as_str()), (200, Some("kuhn_poker"), Some("training")));
+    assert_eq!(get(&at, "/nothing").0, 404);
+    learner.signal("TERM");
+    learner.end().well();
+}
+
+#[test]
+fn a_learner_is_not_ready_while_it_has_too_few_rows() {
+    let run = Run::kuhn();
+    let mut learner = run.start(&[ANY_PORT, "--json", "--min-rows=1000000", "--window-rows=1000000"]);
+    let at = address(&mut learner);
+    learner.until("filling", |_| counter(&at, "fogfall_window_rows") > 0);
+    assert_eq!(get(&at, "/readyz"), (503, "window: too few rows to train on yet\n".to_owned()));
+    assert_eq!(get(&at, "/healthz").0, 200);
+    learner.signal("TERM");
+    learner.end().well();
+}

@@ -50,9 +50,9 @@ fn a_state_that_cannot_be_read_and_a_latest_that_points_nowhere_are_named() {
     let state = run.latest().unwrap().join("state.json");
     let whole = fs::read(&state).unwrap();
     fs::write(&state, &whole[..whole.len() / 2]).unwrap();
-    resume(&run).refused(1, &["state.json is damaged", "0001.000000000010"]);
-    fs::write(&state, &whole[..5]).unwrap();
     resume(&run).refused(1, &["state.json is cut off or no checkpoint state", "0001.000000000010"]);
+    fs::write(&state, r#"{"format": 1, "files": {}}"#).unwrap();
+    resume(&run).refused(1, &["state.json is damaged", "0001.000000000010"]);
     fs::remove_file(&state).unwrap();
     resume(&run).refused(1, &["cannot read run/checkpoints/0002.000000000020/state.json", "0001.000000000010"]);
     fs::write(&state, whole).unwrap();

@@ -64,7 +64,8 @@ fn a_run_stops_well_while_training_waits_for_rows() {
 #[test]
 fn a_run_stops_well_while_play_waits_for_training() {
     let run = Run::kuhn();
-    let mut learner = run.start(&["--replay-ratio=10000"]);
+    // 10,000 steps for each row
+    let mut learner = run.start(&["--replay-ratio=10000", "--batch-rows=1"]);
     learner.until("waiting", |_| waits(&run, "self-play"));
     stops_well(&run, learner, "INT");
 }
