@@ -17,36 +17,50 @@ const COPIES_SCALE: f32 = 4.0;
 /// What an event takes: mine, seven sorts of move, missed, critical, trapped.
 const EVENT_LEN: usize = 11;
 
-/// Writes numbers one after the other.
+/// Writes numbers one after the other. Whole fields at a time where it can: the place to go on from lies in memory.
 struct Pen<'a> {
-    out: &'a mut [f32],
-    at: usize,
+    /// What is not written yet.
+    rest: &'a mut [f32],
 }
 
-impl Pen<'_> {
-    fn put(&mut self, value: f32) {
-        self.out[self.at] = value;
-        self.at += 1;
+impl<'a> Pen<'a> {
+    /// The next `len` numbers, to be written by the caller.
+    fn field(&mut self, len: usize) -> &'a mut [f32] {
+        let (field, rest) = std::mem::take(&mut self.rest).split_at_mut(len);
+        self.rest = rest;
+        field
+    }
+
+    fn numbers<const N: usize>(&mut self, numbers: [f32; N]) {
+        self.field(N).copy_from_slice(&numbers);
     }
 
     fn flag(&mut self, value: bool) {
-        self.put(f32::from(u8::from(value)));
+        self.numbers([number(value)]);
     }
 
     fn flags(&mut self, mask: u16, len: usize) {
-        (0..len).for_each(|bit| self.flag(mask >> bit & 1 == 1));
+        for (bit, number) in self.field(len).iter_mut().enumerate() {
+            *number = f32::from(mask >> bit & 1);
+        }
     }
 
     /// Leaves `len` numbers 0 but the given one.
     fn one_hot(&mut self, hot: usize, len: usize) {
-        self.out[self.at..self.at + len].fill(0.0);
-        self.out[self.at + hot] = 1.0;
-        self.at += len;
+        let field = self.field(len);
+        field.fill(0.0);
+        field[hot] = 1.0;
     }
 
-    fn counts(&mut self, counts: impl IntoIterator<Item = u8>, scale: f32) {
-        counts.into_iter().for_each(|n| self.put(f32::from(n) / scale));
+    fn counts(&mut self, counts: &[u8], scale: f32) {
+        for (number, &count) in self.field(counts.len()).iter_mut().zip(counts) {
+            *number = f32::from(count) / scale;
+        }
     }
+}
+
+fn number(flag: bool) -> f32 {
+    f32::from(u8::from(flag))
 }
 
 impl Tables {
@@ -96,76 +110,77 @@ impl Tables {
         let public = &state.public;
         let private = &state.private[usize::from(seat)];
         let (own, foe) = (&public.fighters[usize::from(seat)], &public.fighters[usize::from(1 - seat)]);
-        let pen = &mut Pen { out, at: 0 };
+        let pen = &mut Pen { rest: out };
         self.write_fight(pen, public, seat, own, foe);
         self.write_fighter(pen, own, private.specials);
         self.write_fighter(pen, foe, foe.shown);
-        pen.counts(private.bag[..self.items.len()].iter().copied(), COPIES_SCALE);
+        pen.counts(&private.bag[..self.items.len()], COPIES_SCALE);
         pen.flags(private.specials.into(), self.special_bits);
         pen.flags(private.veil.into(), self.veiled_bits);
-        let left = self.deck_left(&foe.cards_seen());
-        pen.counts(left[..self.items.len()].iter().copied(), COPIES_SCALE);
-        pen.flag(foe.cards_seen().iter().all(|&n| n == 0) && foe.shown == 0 && foe.candidates.count_ones() != 1);
+        let seen = foe.cards_seen();
+        pen.counts(&self.deck_left(&seen)[..self.items.len()], COPIES_SCALE);
+        pen.flag(seen.iter().all(|&n| n == 0) && foe.shown == 0 && foe.candidates.count_ones() != 1);
         public.recent.iter().for_each(|event| write_event(pen, event, seat));
-        debug_assert_eq!(pen.at, pen.out.len(), "the observation and its layout agree");
+        debug_assert!(pen.rest.is_empty(), "the observation and its layout agree");
     }
 
     fn write_fight(&self, pen: &mut Pen<'_>, public: &Public, seat: Seat, own: &Fighter, foe: &Fighter) {
-        pen.put(f32::from(self.fight.turn_limit - public.turn) / f32::from(self.fight.turn_limit));
-        pen.flag(matches!(public.due, Due::Act(mover) | Due::Pick(mover) if mover == seat));
-        pen.flag(matches!(public.due, Due::Deal(_) | Due::Pick(_) | Due::Initiative));
-        pen.put(f32::from(foe.next_at - own.next_at) / TIME_SCALE);
-        // Whose turn comes next if the one under way ends at today's speeds: a second move in a row is seen coming.
-        pen.flag(own.next_at + own.interval() < foe.next_at);
-        pen.flag(foe.next_at + foe.interval() < own.next_at);
+        pen.numbers([
+            f32::from(self.fight.turn_limit - public.turn) / f32::from(self.fight.turn_limit),
+            number(matches!(public.due, Due::Act(mover) | Due::Pick(mover) if mover == seat)),
+            number(matches!(public.due, Due::Deal(_) | Due::Pick(_) | Due::Initiative)),
+            f32::from(foe.next_at - own.next_at) / TIME_SCALE,
+            // Whose turn comes next if the one under way ends at today's speeds: a second move in a row is seen coming.
+            number(own.next_at + own.interval() < foe.next_at),
+            number(foe.next_at + foe.interval() < own.next_at),
+        ]);
     }
 
     /// A fighter as far as someone who knows these specials of it sees it.
     fn write_fighter(&self, pen: &mut Pen<'_>, fighter: &Fighter, specials: u8) {
         let health = f32::from(fighter.health.max(0));
         pen.one_hot(fighter.sect.into(), self.sects.len());
-        pen.put(f32::from(fighter.level) / LEVEL_SCALE);
-        pen.put(health / f32::from(fighter.max_health));
-        pen.put(health / HEALTH_SCALE);
-        pen.put(f32::from(fighter.max_health) / HEALTH_SCALE);
-        pen.put(f32::from(fighter.mana) / MANA_SCALE);
-        pen.put(f32::from(fighter.max_mana) / MANA_SCALE);
-        pen.put(f32::from(fighter.shield) / HEALTH_SCALE);
-        for (i, (&value, scale)) in fighter.stats.iter().zip(STAT_SCALE).enumerate() {
+        pen.numbers([
+            f32::from(fighter.level) / LEVEL_SCALE,
+            health / f32::from(fighter.max_health),
+            health / HEALTH_SCALE,
+            f32::from(fighter.max_health) / HEALTH_SCALE,
+            f32::from(fighter.mana) / MANA_SCALE,
+            f32::from(fighter.max_mana) / MANA_SCALE,
+            f32::from(fighter.shield) / HEALTH_SCALE,
+        ]);
+        pen.numbers(std::array::from_fn::<_, STATS, _>(|i| {
             let centre = if i < SCALED_STATS { 0.5 } else { 0.0 };
-            pen.put(f32::from(value) / scale - centre);
-        }
+            f32::from(fighter.stats[i]) / STAT_SCALE[i] - centre
+        }));
         pen.one_hot(fighter.pet.into(), self.pets.len());
-        pen.put(f32::from(fighter.pet_cooldown) / TURNS_SCALE);
+        pen.counts(&[fighter.pet_cooldown], TURNS_SCALE);
         let worn = fighter.equipment.iter().fold(0u16, |mask, piece| mask | 1 << piece);
         pen.flags(worn, self.equipment.len());
-        pen.counts(fighter.buffs[..self.buffs.len()].iter().copied(), TURNS_SCALE);
-        pen.counts(fighter.cooldowns[..self.slots].iter().copied(), TURNS_SCALE);
+        pen.counts(&fighter.buffs[..self.buffs.len()], TURNS_SCALE);
+        pen.counts(&fighter.cooldowns[..self.slots], TURNS_SCALE);
         self.write_ready(pen, fighter, specials);
-        pen.flag(fighter.guarding);
-        pen.flag(fighter.steady);
-        pen.flag(fighter.active & self.stunning != 0);
-        pen.flag(fighter.active & self.silencing != 0);
-        pen.put(f32::from(fighter.bag_left) / COPIES_SCALE);
-        pen.counts(fighter.used[..self.items.len()].iter().copied(), COPIES_SCALE);
-        pen.counts(fighter.known[..self.items.len()].iter().copied(), COPIES_SCALE);
-        pen.put(f32::from(fighter.unseen_specials()) / COPIES_SCALE);
+        let buffs = [self.stunning, self.silencing].map(|those| number(fighter.active & those != 0));
+        pen.numbers([number(fighter.guarding), number(fighter.steady), buffs[0], buffs[1]]);
+        pen.counts(&[fighter.bag_left], COPIES_SCALE);
+        pen.counts(&fighter.used[..self.items.len()], COPIES_SCALE);
+        pen.counts(&fighter.known[..self.items.len()], COPIES_SCALE);
+        pen.counts(&[fighter.unseen_specials()], COPIES_SCALE);
         pen.flags(fighter.shown.into(), self.special_bits);
-        pen.flag(fighter.candidates != 0);
-        pen.put(f32::from(fighter.veil_age) / TURNS_SCALE);
+        pen.numbers([number(fighter.candidates != 0), f32::from(fighter.veil_age) / TURNS_SCALE]);
         pen.flags(fighter.candidates.into(), self.veiled_bits);
     }
 
     /// By slot: 1 if it has the skill and could use it now, -1 if it does not have it as far as is known.
     fn write_ready(&self, pen: &mut Pen<'_>, fighter: &Fighter, specials: u8) {
         let skills = &self.sects[usize::from(fighter.sect)].skills;
-        for slot in 0..self.slots {
-            let skill = skills.get(slot).map(|&skill| &self.skills[usize::from(skill)]);
-            pen.put(match skill {
-                None => -1.0,
-                Some(s) if s.learned == Learned::Special && specials >> s.bit & 1 == 0 => -1.0,
-                Some(s) => f32::from(u8::from(self.is_ready(s, fighter, specials))),
-            });
+        let field = pen.field(self.slots);
+        field.fill(-1.0);
+        for (ready, &skill) in field.iter_mut().zip(skills) {
+            let skill = &self.skills[usize::from(skill)];
+            if skill.learned != Learned::Special || specials >> skill.bit & 1 == 1 {
+                *ready = number(self.is_ready(skill, fighter, specials));
+            }
         }
     }
 
@@ -177,8 +192,8 @@ impl Tables {
     /// Writes what is hidden from `seat`: the foe's cards by kind, its specials and its trap as flags.
     pub(crate) fn hidden(&self, state: &State, seat: Seat, out: &mut [f32]) {
         let private = &state.private[usize::from(1 - seat)];
-        let pen = &mut Pen { out, at: 0 };
-        pen.counts(private.bag[..self.items.len()].iter().copied(), 1.0);
+        let pen = &mut Pen { rest: out };
+        pen.counts(&private.bag[..self.items.len()], 1.0);
         pen.flags(private.specials.into(), self.special_bits);
         pen.flags(private.veil.into(), self.veiled_bits);
     }
@@ -195,13 +210,11 @@ fn write_event(pen: &mut Pen<'_>, event: &Event, seat: Seat) {
         Seen::Item(_) => Some(5),
         Seen::Stunned => Some(6),
     };
-    pen.put(match sort {
-        None => 0.0,
-        Some(_) if event.seat == seat => 1.0,
-        Some(_) => -1.0,
-    });
-    (0..7).for_each(|i| pen.flag(sort == Some(i)));
-    pen.flag(event.missed);
-    pen.flag(event.critical);
-    pen.flag(event.trapped);
+    let mut numbers = [0.0; EVENT_LEN];
+    if let Some(sort) = sort {
+        numbers[0] = if event.seat == seat { 1.0 } else { -1.0 };
+        numbers[1 + sort] = 1.0;
+    }
+    numbers[8..].copy_from_slice(&[event.missed, event.critical, event.trapped].map(number));
+    pen.numbers(numbers);
 }
