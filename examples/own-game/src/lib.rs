@@ -1,0 +1,24 @@
+//! A game of one's own for Fogfall, and the set that makes it known by name to an actor and a learner.
+
+mod game;
+
+use fogfall_game::{GameError, GameSet, GameVisitor, without_rules};
+
+pub use game::{KEEP, LEAVE, OPEN, PUSH, Table, TreasureOrTrap, View};
+
+/// Our games by name: one.
+#[derive(Debug)]
+pub struct Mine;
+
+impl GameSet for Mine {
+    fn names() -> Vec<&'static str> {
+        vec![TreasureOrTrap::NAME]
+    }
+
+    fn with<V: GameVisitor>(name: &str, rules: Option<&str>, visitor: V) -> Result<V::Out, GameError> {
+        match name {
+            TreasureOrTrap::NAME => Ok(visitor.visit(without_rules(TreasureOrTrap::new(), rules)?)),
+            _ => Err(Self::unknown(name)),
+        }
+    }
+}
