@@ -109,6 +109,19 @@ pub trait Game: Send + Sync + 'static {
         false
     }
 
+    /// The kind of character that `seat` plays, for games that have several: reports on balance are by kind. Public,
+    /// and the same from a game's start to its end.
+    fn character(&self, state: &Self::State, seat: Seat) -> Option<&str> {
+        let _ = (state, seat);
+        None
+    }
+
+    /// True if a finished game was ended by a limit of its rules, and not by what was played.
+    fn ran_out(&self, state: &Self::State) -> bool {
+        let _ = state;
+        false
+    }
+
     /// Names of the game's rule-based players, weakest first.
     fn experts(&self) -> &'static [&'static str] {
         &[]

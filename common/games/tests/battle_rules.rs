@@ -28,6 +28,18 @@ fn line(text: &str, part: &str) -> usize {
     1 + text.lines().position(|line| line.contains(part)).unwrap()
 }
 
+/// Makes `changes` to the shipped rules and expects exactly these mistakes: where, as part of a line, and what.
+fn assert_mistakes(changes: &[(&str, &str)], expected: &[(&str, &str)]) {
+    let text = broken(changes);
+    let expected: Vec<String> =
+        expected.iter().map(|(part, what)| format!("line {}: {what}", line(&text, part))).collect();
+    assert_eq!(mistakes(&text), expected);
+}
+
+const BUFFS: &str = "burn, poison, chill, stunned, silenced, weakened, sundered, blinded, regen, rage, bulwark, haste, \
+                     focus, thorns, evasive, gathered";
+const KINDS: &str = "damage, drain, heal, shield, shatter, mana, buff, dispel, cleanse, delay, refresh";
+
 #[test]
 fn the_shipped_rules_hold_what_the_game_is_specified_to_have() {
     let game = Battle::new(None).unwrap();
@@ -45,105 +57,198 @@ fn the_shipped_rules_hold_what_the_game_is_specified_to_have() {
 
 #[test]
 fn a_number_out_of_range_is_named_with_its_line_and_range() {
-    let text = broken(&[("cost = 12", "cost = -3")]);
-    let at = line(&text, "cost = -3");
-    assert_eq!(
-        mistakes(&text),
-        [format!("line {at}: skill firebolt: cost = -3; must be a whole number from 0 to 1000"),]
+    assert_mistakes(
+        &[("cost = 12", "cost = -3")],
+        &[("cost = -3", "skill firebolt: cost = -3; must be a whole number from 0 to 1000")],
+    );
+}
+
+#[test]
+fn a_fraction_is_no_whole_number() {
+    assert_mistakes(
+        &[("health = 142", "health = 142.5")],
+        &[("health = 142.5", "sect ember: health = 142.5; must be a whole number from 1 to 1000")],
+    );
+}
+
+#[test]
+fn a_text_where_true_or_false_belongs_is_a_mistake() {
+    assert_mistakes(
+        &[("stun = true", "stun = \"yes\"")],
+        &[("stun = \"yes\"", "buff stunned: stun = \"yes\"; must be true or false")],
     );
 }
 
 #[test]
 fn a_missing_key_is_named_at_its_table() {
-    let text = broken(&[("copies = 4\n", "")]);
-    let at = line(&text, "[[item]]");
-    assert_eq!(
-        mistakes(&text),
-        [format!("line {at}: item salve: copies is missing; must be a whole number from 1 to 20")]
-    );
+    let what = "item salve: copies is missing; must be a whole number from 1 to 20";
+    assert_mistakes(&[("copies = 4\n", "")], &[("[[item]]", what)]);
+}
+
+#[test]
+fn a_missing_section_is_named() {
+    let text: String = BATTLE_RULES.lines().filter(|line| !line.contains("[fight]")).collect::<Vec<_>>().join("\n");
+    let keys = "bag_size, specials, turn_limit, mercy, at_limit, levels, level_gap, growth, hit, min_hit, \
+                critical_damage, spread, spread_odds, start_mana, guard_damage, guard_mana, shield_cap, shield_kept, \
+                weary_from, weary";
+    let known = "fight, sect, skill, item, buff, pet, equipment";
+    let mut expected = vec!["line 1: fight is missing; must be a table".to_owned()];
+    let unknown = keys
+        .split(", ")
+        .map(|key| format!("line {}: unknown key {key}; known are {known}", line(&text, &format!("{key} = "))));
+    expected.extend(unknown);
+    assert_eq!(mistakes(&text), expected);
 }
 
 #[test]
 fn an_unknown_key_is_answered_with_the_known_ones() {
-    let text = broken(&[("copies = 4\n", "copies = 4\ncolour = \"red\"\n")]);
-    let at = line(&text, "colour");
-    assert_eq!(mistakes(&text), [format!("line {at}: item salve: unknown key colour; known are id, copies, effects")]);
+    assert_mistakes(
+        &[("copies = 4\n", "copies = 4\ncolour = \"red\"\n")],
+        &[("colour", "item salve: unknown key colour; known are id, copies, effects")],
+    );
+}
+
+#[test]
+fn a_key_of_another_kind_of_effect_is_unknown() {
+    let what = "item salve: effects: unknown key turns; known are kind, chance, power, points";
+    let effect = "{ kind = \"heal\", points = 24, turns = 2 }";
+    assert_mistakes(&[("{ kind = \"heal\", points = 24 }", effect)], &[("points = 24, turns", what)]);
 }
 
 #[test]
 fn a_reference_to_nothing_is_answered_with_the_names_there_are() {
-    let text = broken(&[("requires = \"gathered\"", "requires = \"gathering\"")]);
-    let at = line(&text, "requires = \"gathering\"");
-    let found = mistakes(&text);
-    let start = format!("line {at}: skill inferno: requires = \"gathering\"; must be one of burn, poison, chill");
-    assert!(found.len() == 1 && found[0].starts_with(&start), "{found:?}");
+    let what = format!("skill inferno: requires = \"gathering\"; must be one of {BUFFS}");
+    let change = ("requires = \"gathered\"", "requires = \"gathering\"");
+    assert_mistakes(&[change], &[(change.1, &what)]);
+}
+
+#[test]
+fn a_skill_of_no_sect_is_answered_with_the_sects() {
+    assert_mistakes(
+        &[("sect = \"ember\"", "sect = \"embers\"")],
+        &[("\"embers\"", "skill firebolt: sect = \"embers\"; must be one of ember, tide, stone, shade")],
+    );
 }
 
 #[test]
 fn an_unknown_kind_of_effect_is_answered_with_the_kinds() {
-    let text = broken(&[("{ kind = \"heal\", points = 24 }", "{ kind = \"bless\", points = 24 }")]);
-    let found = mistakes(&text);
-    assert!(
-        found[0].contains("item salve: effects: kind = \"bless\"; must be one of damage, drain, heal"),
-        "{found:?}"
-    );
+    let what = format!("item salve: effects: kind = \"bless\"; must be one of {KINDS}, pet_command, reveal");
+    assert_mistakes(&[("{ kind = \"heal\", points = 24 }", "{ kind = \"bless\", points = 24 }")], &[("bless", &what)]);
+}
+
+#[test]
+fn keys_of_a_skill_of_unknown_kind_are_not_held_against_it() {
+    let change = ("kind = \"veiled\"\ntrigger = \"low_health\"", "kind = \"veil\"\ntrigger = \"low_health\"");
+    let text = broken(&[change]);
+    // One of tide's two veiled skills is gone, so the other stands alone.
+    let expected = [
+        ("id = \"tide\"", -1, "sect tide: 1 veiled skills; none, or 2 to 8"),
+        ("\"veil\"", 0, "skill last_tide: kind = \"veil\"; must be one of basic, veiled, special"),
+    ];
+    let expected = expected
+        .map(|(part, more, what)| format!("line {}: {what}", line(&text, part).checked_add_signed(more).unwrap()));
+    assert_eq!(mistakes(&text), expected);
+}
+
+#[test]
+fn an_unknown_trigger_is_answered_with_the_triggers() {
+    let triggers = "struck, foe_skill, foe_item, foe_guard, foe_heals, low_health, turns";
+    let what = format!("skill flame_ward: trigger = \"stepped_on\"; must be one of {triggers}");
+    assert_mistakes(&[("trigger = \"struck\"", "trigger = \"stepped_on\"")], &[("stepped_on", &what)]);
 }
 
 #[test]
 fn an_id_that_occurs_twice_is_a_mistake() {
     let text = broken(&[("id = \"tonic\"", "id = \"salve\"")]);
-    let found = mistakes(&text);
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert!(
-        found[0].ends_with("item salve: id = \"salve\"; must be different from all ids of its section"),
-        "{found:?}"
+    let at = line(&text, "id = \"salve\"") + 5; // the next item: its header, id and copies after effects and a gap
+    let what = "item salve: id = \"salve\"; must be different from all ids of its section";
+    assert_eq!(mistakes(&text), [format!("line {at}: {what}")]);
+}
+
+#[test]
+fn an_id_with_other_letters_is_a_mistake() {
+    assert_mistakes(
+        &[("id = \"salve\"", "id = \"Heiltränke\"")],
+        &[("Heil", "item Heiltränke: id = \"Heiltränke\"; must be 1 to 24 characters of a-z, 0-9 and _")],
     );
 }
 
 #[test]
 fn veiled_skills_that_can_be_told_apart_are_a_mistake() {
-    let text = broken(&[("trigger = \"struck\"\ncost = 14", "trigger = \"struck\"\ncost = 13")]);
-    let found = mistakes(&text);
     let what =
         "sect ember: its veiled skills must have the same cost, cooldown and requires, or they could be told apart";
-    assert_eq!(found, [format!("line {}: {what}", line(&text, "[[sect]]"))]);
+    let change = ("trigger = \"struck\"\ncost = 14", "trigger = \"struck\"\ncost = 13");
+    assert_mistakes(&[change], &[("[[sect]]", what)]);
+}
+
+#[test]
+fn a_single_veiled_skill_hides_nothing_and_is_a_mistake() {
+    let change = ("kind = \"veiled\"\ntrigger = \"struck\"\ncost = 14", "kind = \"basic\"\ncost = 14");
+    assert_mistakes(&[change], &[("[[sect]]", "sect ember: 1 veiled skills; none, or 2 to 8")]);
+}
+
+#[test]
+fn fewer_specials_than_are_chosen_are_a_mistake() {
+    let what = "4 special skills; 5 (fight: specials) to 8";
+    // Five cannot be asked for: the range of the key ends at 4.
+    assert_mistakes(
+        &[("specials = 2 ", "specials = 5 ")],
+        &[("specials = 5", "fight: specials = 5; must be a whole number from 0 to 4")],
+    );
+    let text = broken(&[("specials = 2 ", "specials = 4 "), ("kind = \"special\"", "kind = \"basic\"")]);
+    let what = what.replace("4 special", "sect ember: 3 special").replace('5', "4");
+    assert_eq!(mistakes(&text), [format!("line {}: {what}", line(&text, "[[sect]]"))]);
 }
 
 #[test]
 fn more_cards_in_a_bag_than_in_the_deck_are_a_mistake() {
-    let text =
-        broken(&[("bag_size = 4 ", "bag_size = 12 "), ("copies = 4", "copies = 1"), ("copies = 4", "copies = 1")]);
-    let text = text.replace("copies = 3", "copies = 1").replace("copies = 2", "copies = 1");
+    let one_copy = ["copies = 4", "copies = 4", "copies = 3", "copies = 3", "copies = 2", "copies = 2", "copies = 2"];
+    let changes: Vec<_> =
+        one_copy.iter().map(|&from| (from, "copies = 1")).chain([("bag_size = 4 ", "bag_size = 12 ")]).collect();
     // Eight items with one copy each.
-    let at = line(&text, "bag_size");
-    assert_eq!(
-        mistakes(&text),
-        [format!("line {at}: fight: bag_size: must be at most 8, the copies of all items together")]
-    );
+    let what = "fight: bag_size: must be at most 8, the copies of all items together";
+    assert_mistakes(&changes, &[("bag_size", what)]);
+}
+
+#[test]
+fn a_spread_without_odds_for_each_level_is_a_mistake() {
+    let change = ("spread_odds = [1, 2, 4, 2, 1]", "spread_odds = [1, 2, 4, 2]");
+    let what = "fight: spread_odds = [1, 2, 4, 2]; must be as many numbers as spread has, 5";
+    assert_mistakes(&[change], &[("spread_odds", what)]);
+}
+
+#[test]
+fn a_slot_without_a_piece_is_a_mistake() {
+    let changes = [("slot = \"charm\"", "slot = \"weapon\""); 2];
+    let text = broken(&changes);
+    let what = "equipment: must be at least one piece with slot = \"charm\"";
+    assert_eq!(mistakes(&text), [format!("line {}: {what}", line(&text, "[[equipment]]"))]);
 }
 
 #[test]
 fn more_of_a_section_than_fits_is_a_mistake() {
-    let buff = "\n[[buff]]\nid = \"extra\"\nturns = 1\n";
-    let text = format!("{BATTLE_RULES}{buff}");
-    let found = mistakes(&text);
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found[0].ends_with("buff has 17 entries; must be a list of 0 to 16 tables"), "{found:?}");
+    let text = format!("{BATTLE_RULES}\n[[buff]]\nid = \"extra\"\nturns = 1\n");
+    let at = text.lines().count() - 2; // the last of three lines is the header's third
+    assert_eq!(mistakes(&text), [format!("line {at}: buff has 17 entries; must be a list of 0 to 16 tables")]);
 }
 
 #[test]
 fn a_pet_that_commands_itself_is_a_mistake() {
-    let text = broken(&[("command = [{ kind = \"shield\", points = 17 }", "command = [{ kind = \"pet_command\" }")]);
-    let found = mistakes(&text);
-    assert!(found[0].contains("pet turtle: command: kind = \"pet_command\"; must be one of damage"), "{found:?}");
+    let what = format!("pet turtle: command: kind = \"pet_command\"; must be one of {KINDS}, reveal");
+    let change = ("command = [{ kind = \"shield\", points = 17 }", "command = [{ kind = \"pet_command\" }");
+    assert_mistakes(&[change], &[(change.1, &what)]);
 }
 
 #[test]
 fn text_that_is_no_toml_is_named_with_its_line() {
-    let text = broken(&[("turn_limit = 54", "turn_limit = = 54")]);
-    let at = line(&text, "turn_limit");
-    let found = mistakes(&text);
-    assert!(found[0].starts_with(&format!("line {at}: ")), "{found:?}");
+    let change = ("turn_limit = 54", "turn_limit = = 54");
+    assert_mistakes(
+        &[change],
+        &[
+            ("turn_limit", "extra `=`, expected nothing"),
+            ("turn_limit", "unexpected key or value, expected newline, `#`"),
+        ],
+    );
 }
 
 #[test]

@@ -13,6 +13,6 @@ mod slot;
 mod table;
 mod worker;
 
-pub use r#match::{Agent, MatchGame, MatchSettings, PairResult, Searcher, play_match};
+pub use r#match::{Agent, MatchGame, MatchSettings, PairResult, Searcher, Watched, play_match, watch_match};
 pub use settings::PlaySettings;
 pub use worker::{Origin, Worker, WorkerCounts};

@@ -64,6 +64,19 @@ pub struct MatchGame {
 /// Both games of a pair: the first agent in seat 0, then in seat 1.
 pub type PairResult = [MatchGame; 2];
 
+/// What a spectator sees of a match: each decision before it is played, and each game once it has ended. Games of a
+/// match are interleaved.
+pub struct Watched<'a, G: Game> {
+    /// The pair of the game, from 0 on.
+    pub pair: u32,
+    /// The seat of the first agent.
+    pub first: Seat,
+    /// The true game.
+    pub state: &'a G::State,
+    /// Who decides and what; none once the game has ended.
+    pub decision: Option<(Seat, Action)>,
+}
+
 /// A game of a match in progress.
 struct Board<G: Game> {
     pair: u32,
@@ -84,7 +97,18 @@ pub fn play_match<G: Game>(
     settings: MatchSettings,
     stop: &dyn Fn() -> bool,
 ) -> Vec<PairResult> {
-    let mut hall = Hall::new(game, agents, settings);
+    watch_match(game, agents, settings, stop, &mut |_| ())
+}
+
+/// [`play_match`] with a spectator, who changes nothing.
+pub fn watch_match<G: Game>(
+    game: &Arc<G>,
+    agents: &mut [Agent; 2],
+    settings: MatchSettings,
+    stop: &dyn Fn() -> bool,
+    watch: &mut dyn FnMut(Watched<'_, G>),
+) -> Vec<PairResult> {
+    let mut hall = Hall::new(game, agents, settings, watch);
     while !stop() && hall.round() {}
     hall.results()
 }
@@ -93,6 +117,7 @@ struct Hall<'a, G: Game> {
     game: &'a Arc<G>,
     agents: &'a mut [Agent; 2],
     settings: MatchSettings,
+    watch: &'a mut dyn FnMut(Watched<'_, G>),
     batches: [EvalBatch; 2],
     boards: Vec<Option<Board<G>>>,
     started: u32,
@@ -102,7 +127,12 @@ struct Hall<'a, G: Game> {
 }
 
 impl<'a, G: Game> Hall<'a, G> {
-    fn new(game: &'a Arc<G>, agents: &'a mut [Agent; 2], settings: MatchSettings) -> Self {
+    fn new(
+        game: &'a Arc<G>,
+        agents: &'a mut [Agent; 2],
+        settings: MatchSettings,
+        watch: &'a mut dyn FnMut(Watched<'_, G>),
+    ) -> Self {
         let batches = [0, 1].map(|i| {
             let mut batch = EvalBatch::new(game.info().observation_len());
             if let Agent::Search(searcher) = &agents[i] {
@@ -114,6 +144,7 @@ impl<'a, G: Game> Hall<'a, G> {
             game,
             agents,
             settings,
+            watch,
             batches,
             boards: (0..settings.slots.max(1)).map(|_| None).collect(),
             started: 0,
@@ -184,6 +215,7 @@ impl<'a, G: Game> Hall<'a, G> {
             match self.choose(board, lane) {
                 None => return true,
                 Some(action) => {
+                    (self.watch)(board.watched(Some((board.mover(), action))));
                     board.table.play(action);
                     for search in board.searches.iter_mut().flatten() {
                         search.played(action);
@@ -194,6 +226,7 @@ impl<'a, G: Game> Hall<'a, G> {
     }
 
     fn finish(&mut self, board: &Board<G>, over: bool) {
+        (self.watch)(board.watched(None));
         let payoff = if over { board.table.payoff() } else { 0.0 };
         self.games[board.pair as usize][usize::from(board.first)] = Some(MatchGame {
             payoff: if board.first == 0 { payoff } else { -payoff },
@@ -241,6 +274,10 @@ impl<'a, G: Game> Hall<'a, G> {
 impl<G: Game> Board<G> {
     fn mover(&self) -> Seat {
         self.table.mover().expect("the game is not over")
+    }
+
+    fn watched(&self, decision: Option<(Seat, Action)>) -> Watched<'_, G> {
+        Watched { pair: self.pair, first: self.first, state: self.table.state(), decision }
     }
 
     /// The index of the agent to move.

@@ -77,6 +77,11 @@ impl<G: Game> Table<G> {
         self.game.payoff(&self.state)
     }
 
+    /// The true game, for spectators.
+    pub(crate) fn state(&self) -> &G::State {
+        &self.state
+    }
+
     /// Decisions played.
     pub(crate) fn decisions(&self) -> u32 {
         self.decisions

@@ -8,7 +8,7 @@ use fogfall_games::{KuhnPoker, TicTacToe};
 use fogfall_proto::{GameResult, RowLayout, Trajectory, Version};
 use fogfall_search::{Budget, Cached, Choice, Hash, Rollout, RootNoise, SearchSettings, TreeLife, Uniform};
 use fogfall_selfplay::{
-    Agent, MatchSettings, Origin, PairResult, PlaySettings, Searcher, Worker, WorkerCounts, play_match,
+    Agent, MatchSettings, Origin, PairResult, PlaySettings, Searcher, Worker, WorkerCounts, play_match, watch_match,
 };
 
 const FIRST: Version = Version { epoch: 1, step: 0 };
@@ -203,4 +203,28 @@ fn a_match_is_reproducible_whatever_the_number_of_slots_and_can_be_stopped() {
     let mut agents = [Agent::Random, Agent::Random];
     let settings = MatchSettings { pairs: 12, first_pair: 0, slots: 1, seed: 1 };
     assert!(play_match(&game, &mut agents, settings, &|| true).is_empty());
+}
+
+#[test]
+fn a_spectator_sees_every_decision_and_every_end_and_changes_nothing() {
+    let game = Arc::new(TicTacToe::new());
+    let settings = MatchSettings { pairs: 6, first_pair: 0, slots: 4, seed: 2 };
+    let agents = || [searcher(&*game, 20, TreeLife::Move), Agent::Random];
+    let mut seen = vec![[(0, 0.0); 2]; 6];
+    let pairs = watch_match(&game, &mut agents(), settings, &|| false, &mut |watched| {
+        let (decisions, payoff) = &mut seen[watched.pair as usize][usize::from(watched.first)];
+        match watched.decision {
+            Some((mover, action)) => {
+                let mut legal = Vec::new();
+                game.legal(watched.state, &mut legal);
+                assert!(legal.contains(&action), "{action} in {legal:?}");
+                assert_eq!(u32::from(mover), *decisions % 2, "seats alternate");
+                *decisions += 1;
+            }
+            None => *payoff = game.payoff(watched.state) * if watched.first == 0 { 1.0 } else { -1.0 },
+        }
+    });
+    assert_eq!(pairs, play_match(&game, &mut agents(), settings, &|| false));
+    let told: Vec<_> = pairs.iter().map(|pair| pair.map(|game| (game.decisions, game.payoff))).collect();
+    assert_eq!(seen, told);
 }

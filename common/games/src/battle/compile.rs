@@ -157,7 +157,11 @@ fn read_skill(r: Reader<'_>, sects: &[String], effects: &mut EffectList) -> Skil
     let learned = match r.word("kind", &kinds, true) {
         Some(1) => Learned::Veiled(read_trigger(&r)),
         Some(2) => Learned::Special,
-        _ => Learned::Basic,
+        Some(_) => Learned::Basic,
+        None => {
+            r.excuse(&["trigger", "percent", "turns"]);
+            Learned::Basic
+        }
     };
     let skill = Skill {
         id: r.id(),
@@ -182,7 +186,11 @@ fn read_trigger(r: &Reader<'_>) -> Trigger {
         Some(4) => Trigger::FoeHeals,
         Some(5) => Trigger::LowHealth(r.int("percent", 1..=99, None) as u8),
         Some(6) => Trigger::Turns(r.int("turns", 1..=20, None) as u8),
-        _ => Trigger::Struck,
+        Some(_) => Trigger::Struck,
+        None => {
+            r.excuse(&["percent", "turns"]);
+            Trigger::Struck
+        }
     }
 }
 

@@ -47,9 +47,11 @@ impl EffectList {
     pub(crate) fn read(&mut self, owner: &Reader<'_>, key: &'static str, commands: bool) -> Span {
         let start = self.effects.len() as u16;
         for reader in owner.tables(key, 1..=MAX_EFFECTS) {
-            let effect = self.read_effect(&reader, commands);
-            self.effects.extend(effect);
-            reader.finish();
+            // Which keys belong to a kind that there is not, nobody can say.
+            if let Some(effect) = self.read_effect(&reader, commands) {
+                self.effects.push(effect);
+                reader.finish();
+            }
         }
         Span { start, end: self.effects.len() as u16 }
     }

@@ -137,6 +137,15 @@ impl Game for Battle {
         self.tables.determinize(view, rng)
     }
 
+    fn character(&self, state: &State, seat: Seat) -> Option<&str> {
+        let sect = state.public.fighters[usize::from(seat)].sect;
+        Some(&self.tables.sects[usize::from(sect)].id)
+    }
+
+    fn ran_out(&self, state: &State) -> bool {
+        state.public.due == Due::Over && state.public.fighters.iter().all(|fighter| fighter.health > 0)
+    }
+
     fn experts(&self) -> &'static [&'static str] {
         experts::EXPERTS
     }

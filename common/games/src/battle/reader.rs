@@ -59,13 +59,14 @@ impl<'t> Reader<'t> {
 
     /// Notes a mistake in a value of this table, or in the table where the value is missing.
     pub(crate) fn wrong(&self, key: &str, allowed: &str) {
+        let prefix = self.prefix();
         match self.table.get(key) {
             Some(value) => {
                 let value = value.span();
                 let quote = self.mistakes.quote(&value);
-                self.mistakes.add(&value, format!("{}: {key} = {quote}; must be {allowed}", self.what));
+                self.mistakes.add(&value, format!("{prefix}{key} = {quote}; must be {allowed}"));
             }
-            None => self.mistakes.add(&self.span, format!("{}: {key} is missing; must be {allowed}", self.what)),
+            None => self.mistakes.add(&self.span, format!("{prefix}{key} is missing; must be {allowed}")),
         }
     }
 
@@ -94,6 +95,11 @@ impl<'t> Reader<'t> {
     fn get(&self, key: &'static str) -> Option<&'t Spanned<DeValue<'t>>> {
         self.asked.borrow_mut().push(key);
         self.table.get(key)
+    }
+
+    /// Takes these keys as known: after a mistake it is not clear whether they belong here.
+    pub(crate) fn excuse(&self, keys: &[&'static str]) {
+        self.asked.borrow_mut().extend(keys);
     }
 
     /// True if the table has the key; does not count as asking for it.
