@@ -184,17 +184,19 @@ fn mover(player: i8) -> String {
 
 #[cfg(test)]
 mod tests {
-    use fogfall_games::{KuhnPoker, TicTacToe};
+    use fogfall_games::{KuhnPoker, LeducPoker, TicTacToe};
 
     use super::*;
 
     const KUHN: &str = include_str!("../../common/games/playthroughs/kuhn_poker.jsonl");
+    const LEDUC: &str = include_str!("../../common/games/playthroughs/leduc_poker.jsonl");
     const TIC_TAC_TOE: &str = include_str!("../../common/games/playthroughs/tic_tac_toe.jsonl");
 
     #[test]
     fn all_recorded_games_of_open_spiel_agree() {
         for (agreement, text) in [
             (replay(&KuhnPoker::new(), KUHN.as_bytes()).unwrap(), KUHN),
+            (replay(&LeducPoker::new(), LEDUC.as_bytes()).unwrap(), LEDUC),
             (replay(&TicTacToe::new(), TIC_TAC_TOE.as_bytes()).unwrap(), TIC_TAC_TOE),
         ] {
             assert_eq!((agreement.games, agreement.steps), (100, text.matches("\"player\"").count()));

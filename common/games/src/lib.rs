@@ -6,10 +6,12 @@
 
 mod battle;
 mod kuhn_poker;
+mod leduc_poker;
 mod shipped;
 mod tic_tac_toe;
 
 pub use battle::{Battle, DEFAULT_RULES as BATTLE_RULES, State as BattleState, View as BattleView};
 pub use kuhn_poker::{BET, Deal, Hand, KuhnPoker, PASS};
+pub use leduc_poker::{LeducPoker, LeducState, LeducView};
 pub use shipped::Shipped;
 pub use tic_tac_toe::{Board, TicTacToe};

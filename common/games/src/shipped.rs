@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fogfall_game::{GameError, GameSet, GameVisitor, without_rules};
 
-use crate::{Battle, KuhnPoker, TicTacToe};
+use crate::{Battle, KuhnPoker, LeducPoker, TicTacToe};
 
 /// The games that ship.
 #[derive(Debug)]
@@ -12,13 +12,14 @@ pub struct Shipped;
 
 impl GameSet for Shipped {
     fn names() -> Vec<&'static str> {
-        vec![Battle::NAME, KuhnPoker::NAME, TicTacToe::NAME]
+        vec![Battle::NAME, KuhnPoker::NAME, LeducPoker::NAME, TicTacToe::NAME]
     }
 
     fn with<V: GameVisitor>(name: &str, rules: Option<&str>, visitor: V) -> Result<V::Out, GameError> {
         match name {
             Battle::NAME => Ok(visitor.visit(Arc::new(Battle::new(rules)?))),
             KuhnPoker::NAME => Ok(visitor.visit(without_rules(KuhnPoker::new(), rules)?)),
+            LeducPoker::NAME => Ok(visitor.visit(without_rules(LeducPoker::new(), rules)?)),
             TicTacToe::NAME => Ok(visitor.visit(without_rules(TicTacToe::new(), rules)?)),
             _ => Err(Self::unknown(name)),
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fogfall_game::contract::{Leak, Leaky, Report, Settings, Violation, check};
 use fogfall_game::{Game, GameSet, GameVisitor};
-use fogfall_games::{Battle, KuhnPoker, Shipped, TicTacToe};
+use fogfall_games::{Battle, KuhnPoker, LeducPoker, Shipped, TicTacToe};
 
 struct Contract;
 
@@ -52,6 +52,21 @@ fn every_leak_is_found<G: Game>(game: impl Fn() -> G, settings: &Settings) {
 #[test]
 fn every_leak_is_found_in_kuhn_poker() {
     every_leak_is_found(KuhnPoker::new, &Settings::default());
+}
+
+#[test]
+fn leduc_poker_is_checked_in_both_bettings() {
+    let report = check(&LeducPoker::new(), &Settings::default()).unwrap();
+    assert_eq!(report.merged_views, 0);
+    assert!(report.longest > 4, "{report:?}"); // the first betting has at most 4
+    // A mover has at most 4 cards to guess from, so worlds differ in at least 3 of 4 cases.
+    assert!(report.differing_pairs as f64 / report.pairs as f64 > 0.74, "{report:?}");
+    assert!(report.past_decisions > 0);
+}
+
+#[test]
+fn every_leak_is_found_in_leduc_poker() {
+    every_leak_is_found(LeducPoker::new, &Settings::default());
 }
 
 #[test]
