@@ -8,6 +8,8 @@
 mod interval;
 mod match_stats;
 
+pub mod balance;
+
 mod exact;
 mod figures;
 mod referee;
