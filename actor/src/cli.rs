@@ -9,7 +9,7 @@ use fogfall_pipeline::{PlayFlags, SearchFlags};
 use fogfall_service::settings::{Loader, with_config, with_settings};
 use serde::Serialize;
 
-use crate::{exact::Exact, matches::Match, replay::Replay};
+use crate::{exact::Exact, matches::Match, replay::Replay, solve::Solve};
 
 /// The actor's command.
 pub fn command<S: GameSet>() -> Command {
@@ -56,6 +56,15 @@ pub fn command<S: GameSet>() -> Command {
     let replay = Command::new("replay")
         .about("Replays recorded games and compares movers, legal actions, chance outcomes and returns at every step")
         .args([game(), rules(), playthroughs]);
+    let iterations = Arg::new("iterations")
+        .long("iterations")
+        .value_name("N")
+        .value_parser(value_parser!(u32))
+        .default_value("1000")
+        .help("Iterations of CFR+");
+    let solve = Command::new("solve")
+        .about("Solves a small game by CFR+ and prints NashConv and seat 0's value on the way from the uniform policy")
+        .args([game(), rules(), iterations, json()]);
     Command::new("actor")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Plays: matches, exact figures, recorded games")
@@ -63,6 +72,7 @@ pub fn command<S: GameSet>() -> Command {
         .arg_required_else_help(true)
         .subcommand(with_settings::<SearchFlags>(with_config(r#match)))
         .subcommand(with_settings::<SearchFlags>(with_config(exact)))
+        .subcommand(solve)
         .subcommand(replay)
 }
 
@@ -87,6 +97,10 @@ pub fn run<S: GameSet>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         "exact" => {
             let order = Exact { a: text(matches, "a"), seed: seed(matches), flags: flags(matches)? };
             print(matches, &with::<S, _>(matches, order)??)
+        }
+        "solve" => {
+            let iterations = matches.get_one::<u32>("iterations").copied().context("--iterations has a default")?;
+            print(matches, &with::<S, _>(matches, Solve { iterations })??)
         }
         _ => {
             let path = matches.get_one::<PathBuf>("playthroughs").context("--playthroughs is required")?;

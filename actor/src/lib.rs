@@ -10,6 +10,7 @@ mod cli;
 mod exact;
 mod matches;
 pub mod replay;
+mod solve;
 
 use std::process::ExitCode;
 

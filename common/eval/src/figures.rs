@@ -7,35 +7,40 @@ use fogfall_game::{Game, mix, stream};
 use fogfall_search::{Decision, EvalBatch, Gathered, Search};
 use fogfall_selfplay::Searcher;
 
-use crate::{ExactError, Referee, nash_conv};
+use crate::{ExactError, GameTree, Referee};
 
-/// A game with more positions or tree nodes than this has no exact figures.
+/// A game with more positions or tree nodes than this has no figures that are at hand at once.
 const MAX_SIZE: usize = 50_000;
 /// Positions searched at a time.
 const LANES: usize = 64;
 /// Searches of each information set, whose visit shares are averaged: one search is noise, and NashConv is convex.
-const REPEATS: u64 = 16;
+const REPEATS: usize = 16;
 
 /// What can be said exactly about players of a game.
 pub enum ExactFigures<G: Game> {
     /// A deterministic game of perfect information: how often a player gives value away.
     Mistakes(Referee<G::View>),
-    /// A small game with chance or hidden information: NashConv from this state on.
-    NashConv(Box<G::State>),
+    /// A small game with chance or hidden information: NashConv.
+    NashConv(GameTree<G::View>),
 }
 
 impl<G: Game> ExactFigures<G> {
-    /// Lays the game out; none if it is too large, or its start is drawn at random.
+    /// Lays the game out; none if it is too large to be searched everywhere within seconds, or its start is drawn at
+    /// random.
     pub fn new(game: &G) -> Option<Self> {
+        Self::up_to(game, MAX_SIZE)
+    }
+
+    /// The same for games with up to `max_size` positions or tree nodes.
+    pub fn up_to(game: &G, max_size: usize) -> Option<Self> {
         let root = game.start(&mut stream(0, &[]));
         if game.describe(&root) != game.describe(&game.start(&mut stream(1, &[]))) {
             return None;
         }
         if game.info().is_deterministic() {
-            return Referee::solve(game, &root, MAX_SIZE).ok().map(Self::Mistakes);
+            return Referee::solve(game, &root, max_size).ok().map(Self::Mistakes);
         }
-        let uniform = &mut |_: &G::View, legal: &[_]| vec![1.0 / legal.len() as f64; legal.len()];
-        nash_conv(game, &root, uniform, MAX_SIZE).ok().map(|_| Self::NashConv(Box::new(root)))
+        GameTree::lay_out(game, &root, max_size).ok().map(Self::NashConv)
     }
 
     /// What the figure is called.
@@ -57,12 +62,15 @@ impl<G: Game> ExactFigures<G> {
                 let decisions = decide_all(game, player, &views, seed);
                 Ok(referee.verdict(decisions.iter().map(|d| d.action)).mistakes as f64)
             }
-            Self::NashConv(root) => {
-                let mut policy = |view: &G::View, legal: &[_]| {
-                    let views = vec![view.clone(); REPEATS as usize];
-                    mean_visit_shares(&decide_all(game, player, &views, seed), legal.len())
-                };
-                nash_conv(&**game, root, &mut policy, MAX_SIZE).map(|e| e.nash_conv)
+            Self::NashConv(tree) => {
+                let repeated = tree.decisions().flat_map(|(view, _)| std::iter::repeat_n(view, REPEATS));
+                let views: Vec<_> = repeated.cloned().collect();
+                let decisions = decide_all(game, player, &views, seed);
+                let mut searched = decisions.chunks_exact(REPEATS);
+                let profile = tree.profile(|_, legal| {
+                    mean_visit_shares(searched.next().expect("each view was searched"), legal.len())
+                })?;
+                Ok(tree.exploitability(&profile).nash_conv)
             }
         }
     }

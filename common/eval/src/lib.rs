@@ -10,12 +10,17 @@ mod match_stats;
 
 pub mod balance;
 
+mod game_tree;
+
+mod cfr;
 mod exact;
 mod figures;
 mod referee;
 
-pub use exact::{ExactError, Exploitability, Policy, nash_conv};
+pub use cfr::Cfr;
+pub use exact::{Exploitability, Policy, nash_conv};
 pub use figures::{ExactFigures, decide_all};
+pub use game_tree::{ExactError, GameTree, Profile};
 pub use interval::Interval;
 pub use match_stats::MatchStats;
 pub use referee::{Referee, RefereeError, SolvedPosition, Verdict};
