@@ -1,14 +1,10 @@
-//! Treasure or trap: a small bluffing game with all that makes a game hard, hidden information and chance.
+//! Treasure hunt: a small game with all that makes a game hard, hidden information and chance.
 //!
-//! Six chests are dug up one after the other, drawn from a heap of eight: three traps (3 gold to pay), three with coins
-//! (1 gold) and two with a jewel (3 gold). The players take turns as keeper, seat 0 first. The keeper alone looks into
-//! the chest and then
-//! - **keeps** it, still closed, and has what is in it; or
-//! - **pushes** it across the table. The other player, who knows nothing, then **opens** it and has what is in it, or
-//!   **leaves** it: then the keeper must take it after all, and a treasure counts twice.
-//!
-//! So a keeper wants to be rid of traps, but who pushes nothing else is found out; and who kept what stays unknown to
-//! the end, when the gold is counted. The payoff is the gold that seat 0 has more than seat 1.
+//! Eleven cards, 1 to 11, are shuffled; each seat is dealt five, and one stays unseen. Then five rounds: a treasure of 1
+//! to 5 gold is turned up, each value once in a random order; the leader plays a card, the other seat sees it and plays
+//! one; the higher card wins the treasure and leads the next round. Seat 0 leads the first. Cards played are gone, so a
+//! high card spent on little gold is missed later, and who counts cards knows ever better what the other holds. The
+//! payoff is the gold that seat 0 has more than seat 1.
 //!
 //! **Invariant:** all that is computed for a seat is computed from [`Table::seen_by`], where what the seat has not seen
 //! is not there to be read.
@@ -17,156 +13,152 @@ use fogfall_game::{Action, Actions, Game, GameInfo, Layout, Rng, Seat, Turn, mix
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-/// The keeper keeps the chest.
-pub const KEEP: Action = 0;
-/// The keeper pushes the chest across the table.
-pub const PUSH: Action = 1;
-/// The other player opens the pushed chest.
-pub const OPEN: Action = 2;
-/// The other player leaves the pushed chest to its keeper.
-pub const LEAVE: Action = 3;
-
-/// Chests in a game.
-const ROUNDS: usize = 6;
-/// Chests of each content in the heap, by [`Content`].
-const HEAP: [u32; 3] = [3, 3, 2];
+/// Cards in the deck. Action `a` plays card `a + 1`; dealing card `a + 1` is chance outcome `a`.
+const CARDS: usize = 11;
+/// Cards dealt to each seat, and rounds.
+const ROUNDS: usize = 5;
+/// Gold in all treasures: 1 + 2 + 3 + 4 + 5. Nobody can be further ahead.
+const ALL_GOLD: f32 = 15.0;
 /// A typical payoff, which the network knows as 1. Not the largest one: most games would look alike.
 const TYPICAL_GOLD: f32 = 5.0;
-/// Two jewels and one chest of coins, pushed and left, and three traps that the other keeps: 2 * 2 * 3 + 2 * 1 + 3 * 3.
-const MOST_GOLD: f32 = 23.0;
 
-/// What lies in a chest. Chance outcomes are these numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Content {
-    Trap,
-    Coins,
-    Jewel,
+/// Cards or treasures: bit `a` stands for `a + 1`.
+type Set = u16;
+
+const DECK: Set = (1 << CARDS) - 1;
+const TREASURES: Set = (1 << ROUNDS) - 1;
+
+fn members(set: Set) -> impl Iterator<Item = Action> + Clone {
+    (0..CARDS as Action).filter(move |member| set >> member & 1 == 1)
 }
 
-impl Content {
-    const ALL: [Self; 3] = [Self::Trap, Self::Coins, Self::Jewel];
+/// One of a set, each as likely as any other.
+fn draw(set: Set, rng: &mut Rng) -> Action {
+    let place = rng.random_range(0..set.count_ones());
+    members(set).nth(place as usize).expect("the place lies in the set")
+}
 
-    fn gold(self) -> i32 {
-        [-3, 1, 3][self as usize]
+/// What has happened in a round, in this order. Both seats see it all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Round {
+    treasure: Option<Action>,
+    led: Option<Action>,
+    followed: Option<Action>,
+}
+
+impl Round {
+    fn events(&self) -> impl Iterator<Item = Action> {
+        [self.treasure, self.led, self.followed].into_iter().flatten()
     }
 }
 
-/// How far a chest's story has come. Both players see that.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-enum Fate {
-    #[default]
-    Buried,
-    InHand,
-    Pushed,
-    Kept,
-    Opened,
-    Left,
-}
-
-/// A chest; its content is unknown before it is dug up, and in a view if the seat has not seen it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Chest {
-    content: Option<Content>,
-    fate: Fate,
-}
-
-/// The true game: six chests. It is copied once a simulation, so it is small and lives without the heap.
+/// The true game. It is copied for every simulation, so it is small and lives without the heap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
-    chests: [Chest; ROUNDS],
+    /// Cards dealt so far, to seat 0 and seat 1 in turns.
+    dealt: usize,
+    /// Cards that each seat still holds.
+    hands: [Set; 2],
+    rounds: [Round; ROUNDS],
 }
 
-/// What a seat has seen: the table without the contents it does not know.
+/// What a seat has seen: the table without the other's hand.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
     seat: Seat,
     table: Table,
 }
 
-/// Who looks into the chest of a round.
-fn keeper(round: usize) -> Seat {
-    (round % 2) as Seat
-}
-
 impl Table {
-    /// The round that is played and how far it is; none when all are over.
-    fn due(&self) -> Option<(usize, Fate)> {
-        let fates = self.chests.iter().map(|chest| chest.fate).enumerate();
-        fates.into_iter().find(|(_, fate)| matches!(fate, Fate::Buried | Fate::InHand | Fate::Pushed))
-    }
-
-    /// The table as a seat sees it: without what lies in chests that the other keeps or has just pushed.
+    /// The table as a seat sees it.
     fn seen_by(&self, seat: Seat) -> Self {
         let mut table = *self;
-        for (round, chest) in table.chests.iter_mut().enumerate() {
-            let closed = matches!(chest.fate, Fate::InHand | Fate::Pushed | Fate::Kept);
-            if closed && keeper(round) != seat {
-                chest.content = None;
-            }
-        }
+        table.hands[1 - usize::from(seat)] = 0;
         table
     }
 
-    /// How many chests of each content are not on the table. For a table seen by a seat: those it has not seen.
-    fn unseen(&self) -> [u32; 3] {
-        let mut unseen = HEAP;
-        for content in self.chests.iter().filter_map(|chest| chest.content) {
-            unseen[content as usize] -= 1;
-        }
-        unseen
+    /// Rounds with their leaders; rounds to come have the one that is known so far.
+    fn led_rounds(&self) -> impl Iterator<Item = (Seat, &Round)> {
+        let mut next = 0;
+        self.rounds.iter().map(move |round| {
+            let leader = next;
+            if round.followed > round.led {
+                next = 1 - leader;
+            }
+            (leader, round)
+        })
     }
 
-    /// Draws one of the contents that are not on the table, each chest as likely as any other.
-    fn draw(&self, rng: &mut Rng) -> Content {
-        let unseen = self.unseen();
-        let mut at = rng.random_range(0..unseen.iter().sum());
-        let drawn = Content::ALL.into_iter().find(|&content| {
-            let found = at < unseen[content as usize];
-            at = at.saturating_sub(unseen[content as usize]);
-            found
-        });
-        drawn.expect("the number drawn is below the number of chests")
+    /// Index and leader of the round that is played; none when all are over.
+    fn due(&self) -> Option<(usize, Seat)> {
+        let index = self.rounds.iter().position(|round| round.followed.is_none())?;
+        self.led_rounds().nth(index).map(|(leader, _)| (index, leader))
     }
 
-    /// The gold that seat 0 has more than seat 1, as far as it can be seen.
+    /// Cards that lie open.
+    fn played(&self) -> Set {
+        let cards = self.rounds.iter().flat_map(|round| [round.led, round.followed]).flatten();
+        cards.fold(0, |set, card| set | 1 << card)
+    }
+
+    /// Cards that are nowhere on the table. For a table seen by a seat: those in the other's hand and the one left over.
+    fn unseen(&self) -> Set {
+        DECK & !(self.hands[0] | self.hands[1] | self.played())
+    }
+
+    /// Treasures still to be turned up.
+    fn treasures_left(&self) -> Set {
+        self.rounds.iter().filter_map(|round| round.treasure).fold(TREASURES, |set, treasure| set & !(1 << treasure))
+    }
+
+    /// What chance can bring now; each is as likely as any other.
+    fn outcomes(&self) -> Set {
+        if self.dealt < 2 * ROUNDS { self.unseen() } else { self.treasures_left() }
+    }
+
+    /// The gold that seat 0 has more than seat 1.
     fn lead(&self) -> i32 {
-        let gold = |(round, chest): (usize, &Chest)| {
-            let gold = chest.content.map_or(0, Content::gold);
-            let keepers = match chest.fate {
-                Fate::Kept => gold,
-                Fate::Opened => -gold,
-                Fate::Left => gold + gold.max(0),
-                Fate::Buried | Fate::InHand | Fate::Pushed => 0,
+        let gold = |(leader, round): (Seat, &Round)| {
+            let (Some(treasure), Some(led), Some(followed)) = (round.treasure, round.led, round.followed) else {
+                return 0;
             };
-            if keeper(round) == 0 { keepers } else { -keepers }
+            let winner = if led > followed { leader } else { 1 - leader };
+            let gold = i32::from(treasure) + 1;
+            if winner == 0 { gold } else { -gold }
         };
-        self.chests.iter().enumerate().map(gold).sum()
+        self.led_rounds().map(gold).sum()
     }
 }
 
 /// The game.
 #[derive(Debug)]
-pub struct TreasureOrTrap {
+pub struct TreasureHunt {
     info: GameInfo,
 }
 
-impl TreasureOrTrap {
+impl TreasureHunt {
     /// The name it is registered under.
-    pub const NAME: &'static str = "treasure_or_trap";
+    pub const NAME: &'static str = "treasure_hunt";
 
     /// The game.
     pub fn new() -> Self {
-        let mut observation = Layout::new([("seat", 2), ("lead", 1), ("unseen", 3)]);
-        (1..=ROUNDS).for_each(|round| observation.push(format!("chest.{round}"), CHEST_LEN));
         let info = GameInfo {
             name: Self::NAME.to_owned(),
             rules: None,
-            observation,
-            actions: ["keep", "push", "open", "leave"].map(str::to_owned).into(),
-            hidden: Layout::new([("foe_chests", 3)]),
+            observation: Layout::new([
+                ("lead", 1),
+                ("leads", 1),
+                ("hand", CARDS),
+                ("unseen", CARDS),
+                ("to_beat", CARDS),
+                ("treasure", ROUNDS),
+                ("treasures_left", ROUNDS),
+            ]),
+            actions: (1..=CARDS).map(|card| format!("play {card}")).collect(),
+            hidden: Layout::new([("foe_hand", CARDS)]),
             max_decisions: 2 * ROUNDS,
             value_scale: TYPICAL_GOLD,
-            value_bound: MOST_GOLD,
+            value_bound: ALL_GOLD,
             perfect_information: false,
             has_chance: true,
             symmetries: Vec::new(),
@@ -175,16 +167,26 @@ impl TreasureOrTrap {
     }
 }
 
-impl Default for TreasureOrTrap {
+impl Default for TreasureHunt {
     fn default() -> Self {
         Self::new()
     }
 }
 
-/// What a chest takes in an observation: its content, if seen, and its fate, if dug up.
-const CHEST_LEN: usize = 3 + 5;
+/// Writes sets as flags, one after the other.
+fn write_sets<'a>(mut out: &'a mut [f32], sets: impl IntoIterator<Item = (Set, usize)>) {
+    for (set, len) in sets {
+        let (flags, rest) = std::mem::take(&mut out).split_at_mut(len);
+        flags.iter_mut().enumerate().for_each(|(member, flag)| *flag = f32::from(set >> member & 1));
+        out = rest;
+    }
+}
 
-impl Game for TreasureOrTrap {
+fn just(member: Option<Action>) -> Set {
+    member.map_or(0, |member| 1 << member)
+}
+
+impl Game for TreasureHunt {
     type State = Table;
     type View = View;
 
@@ -192,45 +194,53 @@ impl Game for TreasureOrTrap {
         &self.info
     }
 
-    // Every game begins alike: nothing is drawn before the first round.
+    // Every game begins alike. What is drawn before the first decision is left to chance nodes: solvers and recorded
+    // games can see it. The set-up stream is for match-ups, like two characters and their equipment.
     fn start(&self, _setup: &mut Rng) -> Table {
         Table::default()
     }
 
     fn turn(&self, table: &Table) -> Turn {
-        match table.due() {
-            None => Turn::Over,
-            Some((_, Fate::Buried)) => Turn::Chance,
-            Some((round, Fate::InHand)) => Turn::Player(keeper(round)),
-            Some((round, _)) => Turn::Player(1 - keeper(round)),
+        let Some((round, leader)) = table.due() else { return Turn::Over };
+        let round = &table.rounds[round];
+        match (round.treasure, round.led) {
+            (None, _) => Turn::Chance,
+            (_, None) => Turn::Player(leader),
+            _ => Turn::Player(1 - leader),
         }
     }
 
     fn legal(&self, table: &Table, out: &mut Actions) {
-        let pushed = matches!(table.due(), Some((_, Fate::Pushed)));
         out.clear();
-        out.extend(if pushed { [OPEN, LEAVE] } else { [KEEP, PUSH] });
+        if let Turn::Player(mover) = self.turn(table) {
+            out.extend(members(table.hands[usize::from(mover)]));
+        }
     }
 
     fn chance(&self, table: &Table, out: &mut Vec<(Action, f32)>) {
-        let unseen = table.unseen();
-        let all: u32 = unseen.iter().sum();
-        let shares = unseen.iter().map(|&count| count as f32 / all as f32);
+        let outcomes = table.outcomes();
+        let share = 1.0 / outcomes.count_ones() as f32;
         out.clear();
-        out.extend((0..).zip(shares).filter(|(_, share)| *share > 0.0));
+        out.extend(members(outcomes).map(|outcome| (outcome, share)));
     }
 
     fn sample(&self, table: &Table, rng: &mut Rng) -> Action {
-        table.draw(rng) as Action
+        draw(table.outcomes(), rng)
     }
 
     fn apply(&self, table: &mut Table, action: Action) {
-        let (round, fate) = table.due().expect("the game is not over");
-        let chest = &mut table.chests[round];
-        *chest = match fate {
-            Fate::Buried => Chest { content: Some(Content::ALL[usize::from(action)]), fate: Fate::InHand },
-            _ => Chest { fate: [Fate::Kept, Fate::Pushed, Fate::Opened, Fate::Left][usize::from(action)], ..*chest },
-        };
+        if table.dealt < 2 * ROUNDS {
+            table.hands[table.dealt % 2] |= 1 << action;
+            table.dealt += 1;
+            return;
+        }
+        if let Turn::Player(mover) = self.turn(table) {
+            table.hands[usize::from(mover)] &= !(1 << action);
+        }
+        let (round, _) = table.due().expect("the game is not over");
+        let Round { treasure, led, followed } = &mut table.rounds[round];
+        let next = [treasure, led, followed].into_iter().find(|event| event.is_none());
+        *next.expect("the round is not over") = Some(action);
     }
 
     fn payoff(&self, table: &Table) -> f32 {
@@ -241,96 +251,84 @@ impl Game for TreasureOrTrap {
         View { seat, table: table.seen_by(seat) }
     }
 
-    // Everything the seat has seen: positions that differ in it get nodes of their own in its search tree. A game with
-    // thousands of outcomes would leave the small differences out, or its trees would never grow deep.
+    // All that the seat has seen: situations that differ in it get nodes of their own in its search tree. A game with
+    // thousands of outcomes would leave small differences out, or its trees would never grow deep.
     fn tree_key(&self, table: &Table, seat: Seat) -> u64 {
-        table.seen_by(seat).chests.iter().fold(u64::from(seat), |key, chest| {
-            let content = chest.content.map_or(0, |content| 1 + content as u64);
-            mix(key, content << 8 | chest.fate as u64)
-        })
+        let seen = table.seen_by(seat);
+        let key = mix(mix(seat.into(), seen.dealt as u64), seen.hands[usize::from(seat)].into());
+        seen.rounds.iter().flat_map(Round::events).fold(key, |key, event| mix(key, event.into()))
     }
 
+    // Who played what in which round is left out: what it says of the other's hand is little, and the network learns
+    // faster from what matters.
     fn observe(&self, table: &Table, seat: Seat, out: &mut [f32]) {
         let seen = table.seen_by(seat);
-        out.fill(0.0);
-        out[usize::from(seat)] = 1.0;
+        let (round, leader) = seen.due().map_or((Round::default(), 0), |(round, leader)| (seen.rounds[round], leader));
         let lead = if seat == 0 { seen.lead() } else { -seen.lead() };
-        out[2] = lead as f32 / TYPICAL_GOLD;
-        for (number, count) in out[3..].iter_mut().zip(seen.unseen()) {
-            *number = count as f32 / HEAP[0] as f32;
-        }
-        for (numbers, chest) in out[6..].chunks_exact_mut(CHEST_LEN).zip(&seen.chests) {
-            if let Some(content) = chest.content {
-                numbers[content as usize] = 1.0;
-            }
-            if chest.fate != Fate::Buried {
-                numbers[2 + chest.fate as usize] = 1.0;
-            }
-        }
+        out[0] = lead as f32 / TYPICAL_GOLD;
+        out[1] = f32::from(u8::from(leader == seat));
+        let cards = [seen.hands[usize::from(seat)], seen.unseen(), just(round.led)].map(|set| (set, CARDS));
+        let treasures = [just(round.treasure), seen.treasures_left()].map(|set| (set, ROUNDS));
+        write_sets(&mut out[2..], cards.into_iter().chain(treasures));
     }
 
     fn hidden(&self, table: &Table, seat: Seat, out: &mut [f32]) {
-        let (all, seen) = (table.unseen(), table.seen_by(seat).unseen());
-        for ((number, all), seen) in out.iter_mut().zip(all).zip(seen) {
-            *number = (seen - all) as f32 / HEAP[0] as f32;
-        }
+        write_sets(out, [(table.hands[1 - usize::from(seat)], CARDS)]);
     }
 
-    // One full guess at the true game: what the seat has seen stays, the rest is drawn with the odds of the heap. That
-    // is exact whatever the order, since chests are drawn without putting back.
+    // One full guess at the true game: what the seat has seen stays, the other's hand is drawn from the cards that it
+    // can hold, with the odds of the deal.
     fn determinize(&self, view: &View, rng: &mut Rng) -> Table {
         let mut table = view.table;
-        for round in 0..ROUNDS {
-            let chest = table.chests[round];
-            if chest.fate != Fate::Buried && chest.content.is_none() {
-                table.chests[round].content = Some(table.draw(rng));
-            }
+        let foe = 1 - usize::from(view.seat);
+        let dealt = (table.dealt + 1 - foe) / 2;
+        let played = table.led_rounds().map(|(leader, round)| {
+            let card = if usize::from(leader) == foe { round.led } else { round.followed };
+            usize::from(card.is_some())
+        });
+        for _ in 0..dealt - played.sum::<usize>() {
+            table.hands[foe] |= 1 << draw(table.unseen(), rng);
         }
         table
     }
 
-    // The decisions that led to a table can be read off it: a chest's fate says what was done with it.
+    // Deals the cards of the world again and repeats what happened since.
     fn past(&self, _view: &View, world: &Table, seat: Seat, visit: &mut dyn FnMut(&Table, Action)) -> bool {
-        let mut then = Table::default();
-        for chest in &world.chests {
-            let actions: &[Action] = match chest.fate {
-                Fate::Buried => break,
-                Fate::InHand => &[],
-                Fate::Pushed => &[PUSH],
-                Fate::Kept => &[KEEP],
-                Fate::Opened => &[PUSH, OPEN],
-                Fate::Left => &[PUSH, LEAVE],
-            };
-            self.apply(&mut then, chest.content.expect("a world's chests are known") as Action);
-            for &action in actions {
-                if self.turn(&then) == Turn::Player(seat) {
-                    visit(&then, action);
-                }
-                self.apply(&mut then, action);
+        let mut then = Table { rounds: Default::default(), ..*world };
+        for (leader, round) in world.led_rounds() {
+            then.hands[usize::from(leader)] |= just(round.led);
+            then.hands[1 - usize::from(leader)] |= just(round.followed);
+        }
+        for event in world.rounds.iter().flat_map(Round::events) {
+            if self.turn(&then) == Turn::Player(seat) {
+                visit(&then, event);
             }
+            self.apply(&mut then, event);
         }
         true
     }
 
     fn experts(&self) -> &'static [&'static str] {
-        &["honest"]
+        &["thrifty"]
     }
 
-    // What a simple script would do: keep treasure, push traps, and touch nothing that was pushed.
-    fn expert_move(&self, _expert: &str, view: &View, _legal: &[Action], _rng: &mut Rng) -> Action {
-        let due = view.table.due().map(|(round, _)| view.table.chests[round]);
-        match due.and_then(|chest| chest.content) {
-            None => LEAVE,
-            Some(Content::Trap) => PUSH,
-            Some(Content::Coins | Content::Jewel) => KEEP,
+    // What a simple script would do: win 3 gold or more as cheaply as possible, and throw the lowest card else.
+    fn expert_move(&self, _expert: &str, view: &View, legal: &[Action], _rng: &mut Rng) -> Action {
+        let round = view.table.due().map_or(Round::default(), |(round, _)| view.table.rounds[round]);
+        let wanted = round.treasure >= Some(2);
+        let winning = legal.iter().copied().find(|&card| Some(card) > round.led);
+        match (wanted, round.led) {
+            (true, None) => legal[legal.len() - 1],
+            (true, Some(_)) => winning.unwrap_or(legal[0]),
+            (false, _) => legal[0],
         }
     }
 
     fn describe(&self, table: &Table) -> String {
-        let chests = table.chests.iter().map(|chest| match chest.content {
-            Some(content) => format!("{content:?} {:?}", chest.fate),
-            None => format!("{:?}", chest.fate),
-        });
-        format!("{}; seat 0 leads by {}", chests.collect::<Vec<_>>().join(", "), table.lead())
+        let list = |set: Set| members(set).map(|card| (card + 1).to_string()).collect::<Vec<_>>().join(" ");
+        let round = |round: &Round| round.events().map(|event| (event + 1).to_string()).collect::<Vec<_>>().join(" ");
+        let rounds: Vec<String> = table.rounds.iter().map(round).collect();
+        let [a, b] = table.hands.map(list);
+        format!("hands [{a}] [{b}], rounds of treasure, led, followed [{}], lead {}", rounds.join("; "), table.lead())
     }
 }

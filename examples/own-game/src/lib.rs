@@ -4,7 +4,7 @@ mod game;
 
 use fogfall_game::{GameError, GameSet, GameVisitor, without_rules};
 
-pub use game::{KEEP, LEAVE, OPEN, PUSH, Table, TreasureOrTrap, View};
+pub use game::{Table, TreasureHunt, View};
 
 /// Our games by name: one.
 #[derive(Debug)]
@@ -12,12 +12,12 @@ pub struct Mine;
 
 impl GameSet for Mine {
     fn names() -> Vec<&'static str> {
-        vec![TreasureOrTrap::NAME]
+        vec![TreasureHunt::NAME]
     }
 
     fn with<V: GameVisitor>(name: &str, rules: Option<&str>, visitor: V) -> Result<V::Out, GameError> {
         match name {
-            TreasureOrTrap::NAME => Ok(visitor.visit(without_rules(TreasureOrTrap::new(), rules)?)),
+            TreasureHunt::NAME => Ok(visitor.visit(without_rules(TreasureHunt::new(), rules)?)),
             _ => Err(Self::unknown(name)),
         }
     }
