@@ -187,3 +187,92 @@ impl Intake {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fogfall_proto::{Row, RowLayout};
+    use fogfall_replay::LimiterSettings;
+
+    use super::*;
+
+    const NOW: Duration = Duration::ZERO;
+
+    /// Takes 4 rows freely, and balances up to 2 more or less.
+    fn intake() -> (Intake, RowLayout) {
+        let layout = RowLayout::new(1, 1, 0);
+        let settings = LimiterSettings {
+            samples_per_insert: 1.0,
+            min_size_to_sample: 4,
+            error_buffer: 2.0,
+            largest_insert: 1,
+            largest_sample: 1,
+            capacity: 100,
+        };
+        let window = Window::new(layout, 100, 1 << 20, 0).unwrap();
+        (Intake::new(window, SampleToInsert::new(settings).unwrap()), layout)
+    }
+
+    fn rows(layout: RowLayout, n: usize) -> Vec<u8> {
+        let row = Row {
+            observation: vec![0.0],
+            legal: vec![0],
+            policy: vec![1.0],
+            prior: vec![1.0],
+            visits: vec![1],
+            ..Row::default()
+        };
+        let mut bytes = Vec::new();
+        (0..n).for_each(|_| layout.write(&row, &mut bytes));
+        bytes
+    }
+
+    #[test]
+    fn rows_on_their_way_count_once_until_they_arrive_and_after() {
+        let (intake, layout) = intake();
+        assert!(!intake.wait_for_rows(NOW));
+        intake.expect(6);
+        assert!(intake.wait_for_rows(NOW));
+        assert!(!intake.wait_to_insert(NOW)); // 6 + 1 rows, 4 + 2 balance
+        intake.insert(&rows(layout, 6)).unwrap();
+        assert!(!intake.wait_for_rows(NOW));
+        assert!(!intake.wait_to_insert(NOW)); // 6 rows are held, and 1 more
+        intake.sampled(1);
+        assert!(intake.wait_to_insert(NOW)); // 7 - 1 balance
+        intake.expect(1);
+        assert!(!intake.wait_to_insert(NOW));
+        intake.unexpect(1);
+        assert!(intake.wait_to_insert(NOW));
+        intake.expect(3);
+        intake.skip_to(9); // rows 6 to 8 left the log unread
+        assert!(!intake.wait_for_rows(NOW));
+        assert_eq!(intake.status().rows, 6);
+    }
+
+    #[test]
+    fn an_open_intake_lets_everything_in() {
+        let (intake, layout) = intake();
+        intake.insert(&rows(layout, 6)).unwrap();
+        assert!(!intake.wait_to_insert(NOW));
+        assert!(intake.status().inserting.since.is_some());
+        intake.open();
+        assert!(intake.wait_to_insert(NOW));
+        assert!(intake.status().inserting.since.is_none());
+    }
+
+    #[test]
+    fn whoever_waits_is_woken_when_the_other_side_has_done_its_part() {
+        let (intake, layout) = intake();
+        let long = Duration::from_secs(600);
+        std::thread::scope(|scope| {
+            let sampler = scope.spawn(|| intake.wait_to_sample(1, long));
+            intake.insert(&rows(layout, 6)).unwrap();
+            assert!(sampler.join().unwrap());
+            let inserter = scope.spawn(|| intake.wait_to_insert(long));
+            intake.sampled(1);
+            assert!(inserter.join().unwrap());
+            let reader = scope.spawn(|| intake.wait_for_rows(long));
+            intake.expect(1);
+            assert!(reader.join().unwrap());
+        });
+    }
+}
