@@ -160,10 +160,11 @@ impl<'a> Run<'a> {
         self.evaluation_stop.request("the run ends");
         self.train_stop.request("the run ends");
         let trained = self.train.join().map_err(|_| anyhow!("the train thread has died; its panic is in the log"));
-        let played = match self.pipeline.stop(stop) {
-            true => Ok(()),
-            false => Err(anyhow!("a stage has died; its panic is in the log")),
-        };
+        let played = self.pipeline.stop(stop).map(|lost| {
+            if lost > 0 {
+                self.board.notice(format!("{lost} finished games were given up: there was no time to store them"));
+            }
+        });
         let saved = trained.flatten().and_then(Trained::finish);
         let synced = self.runtime.block_on(self.shared.log.sync()).map_err(anyhow::Error::from);
         leave(self.evaluation);

@@ -1,8 +1,15 @@
 //! The stages of this process from self-play to window, and the weights' way back: started together, ended one after
 //! another.
 
-use std::{collections::hash_map::RandomState, hash::BuildHasher, sync::Arc, thread::JoinHandle, time::Duration};
+use std::{
+    collections::hash_map::RandomState,
+    hash::BuildHasher,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    thread::JoinHandle,
+    time::Duration,
+};
 
+use anyhow::ensure;
 use crossbeam_channel::bounded;
 use fogfall_bus::Bus;
 use fogfall_game::{Game, mix};
@@ -122,16 +129,18 @@ impl Pipeline {
         self.self_play.has_died(&self.play_stop) || threads.iter().any(|thread| thread.is_finished())
     }
 
-    /// Ends stage after stage, each after it has passed on what it had; false if one has died. What cannot be stored
-    /// in half of the time that `stop` leaves is given up and counted.
-    pub fn stop(self, stop: &Stop) -> bool {
+    /// Ends stage after stage, each after it has passed on what it had. What cannot be stored in half of the time that
+    /// `stop` leaves is given up; returns how many games that are.
+    ///
+    /// # Errors
+    /// If a stage has died.
+    pub fn stop(self, stop: &Stop) -> anyhow::Result<u64> {
         const WHY: &str = "the run ends";
         self.play_stop.request(WHY);
         self.intake.open();
         let (patience, give_up) = (stop.time_left().map_or(PATIENCE, |left| left / 2), self.give_up.clone());
         let timer = std::thread::spawn(move || {
             if !give_up.wait(patience) {
-                tracing::warn!("out of time to store all that was played");
                 give_up.request("out of time");
             }
         });
@@ -143,7 +152,10 @@ impl Pipeline {
         all &= self.ingest.join().is_ok();
         self.follow_stop.request(WHY);
         all &= self.follow.join().is_ok();
-        all & self.watch.join().is_ok()
+        all &= self.watch.join().is_ok();
+        ensure!(all, "a stage has died; its panic is in the log");
+        let (played, counts) = (self.self_play.stats().counts.games, &self.stages.counts);
+        Ok(played.saturating_sub(counts.stored.load(Relaxed) + counts.refused.load(Relaxed)))
     }
 }
 

@@ -48,7 +48,11 @@ fn unknown_games_and_rules_with_mistakes_are_reported_with_the_other_mistakes() 
     let run = Run::kuhn();
     learner(&run, &["--local", "--game=chess", "--width=0"]).refused(
         2,
-        &["2 mistakes", "width is \"0\"", "unknown game 'chess'; known games: battle, kuhn_poker, leduc_poker, tic_tac_toe"],
+        &[
+            "2 mistakes",
+            "width is \"0\"",
+            "unknown game 'chess'; known games: battle, battle_tiny, kuhn_poker, leduc_poker, tic_tac_toe",
+        ],
     );
     run.beside("rules.toml", "colour = \"red\"\n");
     let rules = ["--local", "--game=battle", "--rules=rules.toml", "--width=0"];
