@@ -16,6 +16,7 @@ mod cfr;
 mod exact;
 mod figures;
 mod referee;
+mod suitability;
 
 pub use cfr::Cfr;
 pub use exact::{Exploitability, Policy, nash_conv};
@@ -24,3 +25,4 @@ pub use game_tree::{ExactError, GameTree, Profile};
 pub use interval::Interval;
 pub use match_stats::MatchStats;
 pub use referee::{Referee, RefereeError, SolvedPosition, Verdict};
+pub use suitability::Suitability;
