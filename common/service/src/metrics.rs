@@ -5,9 +5,7 @@
 
 pub mod names;
 
-use prometheus::{
-    Encoder, HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry, TextEncoder,
-};
+use prometheus::{Encoder, HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry, TextEncoder};
 use thiserror::Error;
 
 pub use prometheus::{Gauge, GaugeVec, Histogram, IntCounter, IntGauge, exponential_buckets, linear_buckets};
