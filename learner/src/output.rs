@@ -24,7 +24,8 @@ const LINE_EVERY: Duration = Duration::from_secs(5);
 
 enum Screen {
     Live(Box<Live>),
-    Lines { last: Option<Instant>, json: bool },
+    /// When the last line was written.
+    Lines(Option<Instant>),
 }
 
 /// All that is shown.
@@ -59,7 +60,7 @@ impl Output {
             live.remember(&earlier);
             Screen::Live(Box::new(live))
         } else {
-            Screen::Lines { last: None, json: order.json }
+            Screen::Lines(None)
         };
         let path = dir.path().display();
         Ok(Self {
@@ -95,12 +96,12 @@ impl Output {
         }
         let shown = match &mut self.screen {
             Screen::Live(live) => live.draw(status),
-            Screen::Lines { last, json } => {
+            Screen::Lines(last) => {
                 if last.is_some_and(|at| at.elapsed() < LINE_EVERY) {
                     Ok(())
                 } else {
                     *last = Some(Instant::now());
-                    let text = if *json { json_line(status) } else { line(status) };
+                    let text = if self.json { json_line(status) } else { line(status) };
                     print_line(&text)
                 }
             }
@@ -118,7 +119,7 @@ impl Output {
     fn leave_live(&mut self) {
         if matches!(self.screen, Screen::Live(_)) {
             // The last screen has just said what the next line would.
-            let lines = Screen::Lines { last: Some(Instant::now()), json: self.json };
+            let lines = Screen::Lines(Some(Instant::now()));
             if let Screen::Live(live) = std::mem::replace(&mut self.screen, lines) {
                 live.finish();
             }
