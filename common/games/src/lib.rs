@@ -10,7 +10,9 @@ mod leduc_poker;
 mod shipped;
 mod tic_tac_toe;
 
-pub use battle::{Battle, DEFAULT_RULES as BATTLE_RULES, State as BattleState, View as BattleView};
+pub use battle::{
+    Battle, DEFAULT_RULES as BATTLE_RULES, State as BattleState, TINY_RULES as BATTLE_TINY_RULES, View as BattleView,
+};
 pub use kuhn_poker::{BET, Deal, Hand, KuhnPoker, PASS};
 pub use leduc_poker::{LeducPoker, LeducState, LeducView};
 pub use shipped::Shipped;

@@ -12,12 +12,13 @@ pub struct Shipped;
 
 impl GameSet for Shipped {
     fn names() -> Vec<&'static str> {
-        vec![Battle::NAME, KuhnPoker::NAME, LeducPoker::NAME, TicTacToe::NAME]
+        vec![Battle::NAME, Battle::TINY_NAME, KuhnPoker::NAME, LeducPoker::NAME, TicTacToe::NAME]
     }
 
     fn with<V: GameVisitor>(name: &str, rules: Option<&str>, visitor: V) -> Result<V::Out, GameError> {
         match name {
             Battle::NAME => Ok(visitor.visit(Arc::new(Battle::new(rules)?))),
+            Battle::TINY_NAME => Ok(visitor.visit(Arc::new(Battle::tiny(rules)?))),
             KuhnPoker::NAME => Ok(visitor.visit(without_rules(KuhnPoker::new(), rules)?)),
             LeducPoker::NAME => Ok(visitor.visit(without_rules(LeducPoker::new(), rules)?)),
             TicTacToe::NAME => Ok(visitor.visit(without_rules(TicTacToe::new(), rules)?)),

@@ -76,6 +76,14 @@ fn every_leak_is_found_in_battle() {
 }
 
 #[test]
+fn every_leak_is_found_in_battle_tiny() {
+    every_leak_is_found(
+        || Battle::tiny(None).unwrap(),
+        &Settings { games: 50, pairs: 1_000, draws: 1_000, ..Settings::default() },
+    );
+}
+
+#[test]
 fn a_violation_names_the_position_and_what_to_do() {
     let violations = check(&Leaky::new(KuhnPoker::new(), Leak::Observation), &Settings::default()).unwrap_err();
     let text = explain(violations);

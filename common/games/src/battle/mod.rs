@@ -39,6 +39,9 @@ use self::tables::Tables;
 /// The rules that ship with the game.
 pub const DEFAULT_RULES: &str = include_str!("../../rules/battle.toml");
 
+/// Rules of a duel small enough to be solved exactly.
+pub const TINY_RULES: &str = include_str!("../../rules/battle_tiny.toml");
+
 /// A duel by the rules it was made with.
 #[derive(Debug)]
 pub struct Battle {
@@ -49,17 +52,29 @@ pub struct Battle {
 impl Battle {
     /// The name the game is registered under.
     pub const NAME: &str = "battle";
+    /// The name of the game whose own rules are [`TINY_RULES`].
+    pub const TINY_NAME: &str = "battle_tiny";
 
     /// The game by these rules; `None` for those that ship with it.
     ///
     /// # Errors
     /// [`GameError::Rules`] with all mistakes of the text.
     pub fn new(rules: Option<&str>) -> Result<Self, GameError> {
-        let text = rules.unwrap_or(DEFAULT_RULES);
-        let tables =
-            compile::compile(text).map_err(|mistakes| GameError::Rules { game: Self::NAME.to_owned(), mistakes })?;
+        Self::named(Self::NAME, rules.unwrap_or(DEFAULT_RULES))
+    }
+
+    /// The same engine as `battle_tiny`; `None` for [`TINY_RULES`].
+    ///
+    /// # Errors
+    /// [`GameError::Rules`] with all mistakes of the text.
+    pub fn tiny(rules: Option<&str>) -> Result<Self, GameError> {
+        Self::named(Self::TINY_NAME, rules.unwrap_or(TINY_RULES))
+    }
+
+    fn named(name: &str, text: &str) -> Result<Self, GameError> {
+        let tables = compile::compile(text).map_err(|mistakes| GameError::Rules { game: name.to_owned(), mistakes })?;
         let info = GameInfo {
-            name: Self::NAME.to_owned(),
+            name: name.to_owned(),
             rules: Some(text.to_owned()),
             observation: tables.observation(),
             actions: tables.moves().map(|play| tables.move_name(play)).collect(),
