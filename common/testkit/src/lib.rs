@@ -5,5 +5,6 @@
 pub mod bus;
 pub mod evaluator;
 pub mod golden;
+pub mod labels;
 pub mod leaks;
 pub mod replay_log;
