@@ -37,6 +37,23 @@ fn a_checkpoint_that_does_not_fit_the_disk_is_a_notice_and_at_the_end_an_error()
 }
 
 #[test]
+fn the_last_checkpoint_is_missed_even_if_its_step_was_tried_before() {
+    let run = Run::kuhn();
+    run.train(&[WIDE, &["--steps=20"]].concat()).well();
+    // The replay log is full soon too, and training stands still at a step whose checkpoint has failed.
+    let mut learner = run.resume_with_little_disk(LITTLE_KIB, &[OFTEN, "--stop-within-s=4"]);
+    learner.until("standing still", |_| {
+        let status = run.status();
+        let failed =
+            format!("cannot write checkpoint run/checkpoints/0002.{:012}", status["step"].as_u64().unwrap_or(0));
+        status["notices"].to_string().contains(&failed)
+    });
+    learner.signal("TERM");
+    learner.end().refused(1, &["cannot write checkpoint run/checkpoints/0002.", "File too large"]);
+    assert_eq!(run.saved_step(), 20);
+}
+
+#[test]
 fn checkpoints_are_written_again_once_there_is_room() {
     let run = Run::kuhn();
     let mut learner = out_of_disk(&run);
