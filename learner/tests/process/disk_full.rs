@@ -41,7 +41,7 @@ fn the_last_checkpoint_is_missed_even_if_its_step_was_tried_before() {
     let run = Run::kuhn();
     run.train(&[WIDE, &["--steps=20"]].concat()).well();
     // The replay log is full soon too, and training stands still at a step whose checkpoint has failed.
-    let mut learner = run.resume_with_little_disk(LITTLE_KIB, &[OFTEN, "--stop-within-s=4"]);
+    let mut learner = run.resume_with_little_disk(LITTLE_KIB, &[OFTEN, "--stop-within-s=12"]);
     learner.until("standing still", |_| {
         let status = run.status();
         let failed =
@@ -87,7 +87,7 @@ fn a_replay_log_that_takes_no_rows_holds_play_up_and_goes_on_once_there_is_room(
 #[test]
 fn a_run_ends_well_in_its_time_although_the_replay_log_takes_no_rows() {
     let run = Run::kuhn();
-    let mut learner = run.start_with_little_disk(32, &["--stop-within-s=4"]);
+    let mut learner = run.start_with_little_disk(32, &["--stop-within-s=12"]);
     learner.until("stuck", |_| run.status()["notices"].to_string().contains("storing rows"));
     learner.signal("TERM");
     let ended = learner.end().well_but_out_of_time();
