@@ -12,12 +12,14 @@ pub mod balance;
 
 mod game_tree;
 
+mod advised;
 mod cfr;
 mod exact;
 mod figures;
 mod referee;
 mod suitability;
 
+pub use advised::Advised;
 pub use cfr::Cfr;
 pub use exact::{Exploitability, Policy, nash_conv};
 pub use figures::{ExactFigures, decide_all};
