@@ -44,7 +44,7 @@ impl<'a, V: Clone> Cfr<'a, V> {
 
     /// The average policy, which goes to an equilibrium.
     pub fn average(&self) -> Profile {
-        self.tree.from_sums(&self.sums)
+        self.tree.profile_of(&self.sums)
     }
 
     fn update(&mut self, seat: Seat) {

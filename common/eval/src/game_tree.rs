@@ -173,11 +173,11 @@ impl<V: Clone> GameTree<V> {
                 sums.iter_mut().zip(reach).for_each(|(sum, reach)| *sum += weight * reach);
             }
         }
-        self.from_sums(&sums)
+        self.profile_of(&sums)
     }
 
     /// The profile whose odds in each set are in proportion to `sums` over its sequences; uniform where they are 0.
-    pub(crate) fn from_sums(&self, sums: &[Vec<f64>; 2]) -> Profile {
+    pub(crate) fn profile_of(&self, sums: &[Vec<f64>; 2]) -> Profile {
         let mut profile = self.uniform();
         for set in &self.sets {
             let seat = usize::from(set.seat);
