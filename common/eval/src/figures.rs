@@ -150,7 +150,7 @@ mod tests {
         let game = Arc::new(TicTacToe::new());
         let exact = ExactFigures::new(&*game).unwrap();
         assert_eq!(exact.name(), "mistakes in 4520 positions");
-        let mut mistakes = |n| exact.measure(&game, &mut player(&*game, Box::new(Rollout), n), 1).unwrap();
+        let mistakes = |n| exact.measure(&game, &mut player(&*game, Box::new(Rollout), n), 1).unwrap();
         let (few, many) = (mistakes(4), mistakes(400));
         assert!(many < 60.0 && few > 5.0 * many, "{few} with 4 simulations, {many} with 400");
     }

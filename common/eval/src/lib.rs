@@ -8,6 +8,9 @@
 mod interval;
 mod match_stats;
 
+mod elo;
+mod sprt;
+
 pub mod balance;
 
 mod game_tree;
@@ -21,10 +24,12 @@ mod suitability;
 
 pub use advised::Advised;
 pub use cfr::Cfr;
+pub use elo::{Meeting, ratings};
 pub use exact::{Exploitability, Policy, nash_conv};
 pub use figures::{ExactFigures, decide_all};
 pub use game_tree::{ExactError, GameTree, Profile};
 pub use interval::Interval;
 pub use match_stats::MatchStats;
 pub use referee::{Referee, RefereeError, SolvedPosition, Verdict};
+pub use sprt::{Hypotheses, Sprt, Verdict as SprtVerdict};
 pub use suitability::Suitability;

@@ -55,7 +55,7 @@ impl MatchStats {
 }
 
 /// Win 1, draw 1/2, loss 0.
-fn score(game: &MatchGame) -> f64 {
+pub(crate) fn score(game: &MatchGame) -> f64 {
     match game.payoff {
         payoff if payoff > 0.0 => 1.0,
         payoff if payoff < 0.0 => 0.0,
