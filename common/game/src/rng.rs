@@ -8,6 +8,7 @@ pub type Rng = rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Mixes one counter into a seed. SplitMix64's finalizer over the sum with an odd multiple of the counter: different
 /// counters give unrelated seeds.
+#[inline]
 pub fn mix(seed: u64, counter: u64) -> u64 {
     let mut z = seed.wrapping_add(counter.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -16,6 +17,7 @@ pub fn mix(seed: u64, counter: u64) -> u64 {
 }
 
 /// The stream at these counters below a root seed.
+#[inline]
 pub fn stream(seed: u64, counters: &[u64]) -> Rng {
     Rng::seed_from_u64(counters.iter().fold(seed, |seed, &counter| mix(seed, counter)))
 }

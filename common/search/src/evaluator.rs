@@ -32,11 +32,13 @@ impl EvalBatch {
     }
 
     /// Rows asked.
+    #[inline]
     pub fn len(&self) -> usize {
         self.lane.len()
     }
 
     /// True if nothing is asked.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.lane.is_empty()
     }
@@ -53,6 +55,7 @@ impl EvalBatch {
     }
 
     /// Appends a row and returns where to write its observation.
+    #[inline]
     pub fn push(&mut self, lane: u32, legal: &[Action]) -> &mut [f32] {
         self.legal.extend_from_slice(legal);
         self.legal_end.push(self.legal.len() as u32);
@@ -63,22 +66,26 @@ impl EvalBatch {
     }
 
     /// Where a row's legal actions and priors lie.
+    #[inline]
     pub fn span(&self, row: usize) -> std::ops::Range<usize> {
         let start = if row == 0 { 0 } else { self.legal_end[row - 1] };
         start as usize..self.legal_end[row] as usize
     }
 
     /// One row's observation.
+    #[inline]
     pub fn observation(&self, row: usize) -> &[f32] {
         &self.observation[row * self.observation_len..(row + 1) * self.observation_len]
     }
 
     /// One row's legal actions.
+    #[inline]
     pub fn legal(&self, row: usize) -> &[Action] {
         &self.legal[self.span(row)]
     }
 
     /// One row's answer: priors of its legal actions, and value.
+    #[inline]
     pub fn answer(&self, row: usize) -> (&[f32], f32) {
         (&self.prior[self.span(row)], self.value[row])
     }

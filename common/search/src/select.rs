@@ -67,6 +67,7 @@ impl Slots<'_> {
 }
 
 /// True if each of `legal` has an edge; both ascend by action.
+#[inline]
 pub(crate) fn covers(edges: &[Edge], legal: &[Action]) -> bool {
     let mut edges = edges.iter();
     legal.iter().all(|&action| edges.any(|e| e.action == action))

@@ -10,16 +10,19 @@ use fogfall_game::{Action, Seat};
 const FIXED_ONE: f32 = (1 << 20) as f32;
 
 /// A value of seat 0 as fixed point.
+#[inline]
 pub(crate) fn to_fixed(value: f32) -> i64 {
     (value * FIXED_ONE).round() as i64
 }
 
 /// The mean of `n` fixed-point values; `n` is at least 1.
+#[inline]
 pub(crate) fn mean(sum: i64, n: u32) -> f32 {
     (sum as f64 / (n as f64 * FIXED_ONE as f64)) as f32
 }
 
 /// +1 for seat 0, -1 for seat 1: turns seat 0's values into the mover's.
+#[inline]
 pub(crate) fn sign(mover: Seat) -> f32 {
     if mover == 0 { 1.0 } else { -1.0 }
 }
@@ -101,35 +104,42 @@ impl Tree {
         self.nodes.len()
     }
 
+    #[inline]
     pub(crate) fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
     }
 
+    #[inline]
     pub(crate) fn node_mut(&mut self, id: NodeId) -> &mut Node {
         &mut self.nodes[id.0 as usize]
     }
 
     /// A node's edges, ascending by action.
+    #[inline]
     pub(crate) fn edges(&self, id: NodeId) -> &[Edge] {
         let node = self.node(id);
         &self.edges[node.edges as usize..node.edges as usize + node.edges_len as usize]
     }
 
+    #[inline]
     pub(crate) fn edges_mut(&mut self, id: NodeId) -> &mut [Edge] {
         let node = &self.nodes[id.0 as usize];
         &mut self.edges[node.edges as usize..node.edges as usize + node.edges_len as usize]
     }
 
+    #[inline]
     pub(crate) fn node_and_edges(&mut self, id: NodeId) -> (&Node, &mut [Edge]) {
         let node = &self.nodes[id.0 as usize];
         (node, &mut self.edges[node.edges as usize..node.edges as usize + node.edges_len as usize])
     }
 
     /// A node's edge by its index in [`edges`](Self::edges); invalid once the node grows.
+    #[inline]
     pub(crate) fn edge_id(&self, id: NodeId, index: usize) -> EdgeId {
         EdgeId(self.node(id).edges + index as u32)
     }
 
+    #[inline]
     pub(crate) fn edge_mut(&mut self, id: EdgeId) -> &mut Edge {
         &mut self.edges[id.0 as usize]
     }
@@ -152,6 +162,7 @@ impl Tree {
     }
 
     /// The child below an edge with this key and mover, and whether it had to be added.
+    #[inline]
     pub(crate) fn child(&mut self, edge: EdgeId, key: u64, mover: Seat) -> (NodeId, bool) {
         let first = self.edges[edge.0 as usize].first_child;
         let mut child = first;
