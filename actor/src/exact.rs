@@ -10,6 +10,9 @@ use serde::Serialize;
 
 use crate::agent::AgentSpec;
 
+/// A game with more positions or tree nodes than this would be searched for hours.
+const MAX_SIZE: usize = 1_000_000;
+
 /// The figure asked for.
 pub struct Exact {
     /// The agent.
@@ -47,7 +50,8 @@ impl GameVisitor for Exact {
 
     fn visit<G: Game>(self, game: Arc<G>) -> Self::Out {
         let name = &game.info().name;
-        let exact = ExactFigures::new(&*game).with_context(|| format!("{name} is too large for exact figures"))?;
+        let exact = ExactFigures::up_to(&*game, MAX_SIZE)
+            .with_context(|| format!("{name} is too large for exact figures, or draws its start at random"))?;
         let spec = AgentSpec::parse(&self.a, &*game)?;
         let mut flags = self.flags;
         if let AgentSpec::Search { simulations } = spec {
