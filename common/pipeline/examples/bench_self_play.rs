@@ -273,7 +273,7 @@ fn print(game: &Battle, columns: &[Figures]) {
 
 /// A game whose methods are timed: every few calls, so that the others run as they always do.
 mod probe {
-    use super::{Action, Actions, Cell, Duration, Game, GameInfo, Instant, Rng, RngExt, Seat, Turn};
+    use super::{Action, Actions, Cell, Duration, Game, GameInfo, Instant, Rng, Seat, Turn};
 
     /// Calls from one that is timed to the next; a prime, so that it falls in step with nothing.
     const EVERY: u64 = 17;

@@ -16,7 +16,7 @@ pub struct CacheCounts {
 /// Answers repeated questions from a bounded table and the rest from the evaluator inside. Keys are 128 bits of
 /// everything that the network sees: observation, legal actions, and the weights' number.
 ///
-/// Of no use around [`Rollout`], whose answers differ from time to time.
+/// Of no use around [`crate::Rollout`], whose answers differ from time to time.
 pub struct Cached<E> {
     inner: E,
     weights: u64,
