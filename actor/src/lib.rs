@@ -1,5 +1,5 @@
-//! The actor: what plays without training. Matches between agents, exact figures of agents in small games, and replays
-//! of recorded games. Free of torch.
+//! The actor: what plays without training. Matches between agents, exact figures of agents in small games, replays of
+//! recorded games, checks of rules. Free of torch.
 //!
 //! [`main`] makes a studio's own actor ten lines long.
 
@@ -9,8 +9,12 @@ mod agent;
 mod cli;
 mod exact;
 mod matches;
+mod parts;
 pub mod replay;
+mod rules;
 mod solve;
+mod suitability;
+mod wrap;
 
 use std::process::ExitCode;
 

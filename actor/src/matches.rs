@@ -1,14 +1,14 @@
 //! `actor match`: pairs of games between two agents, on all cores, with intervals.
 
-use std::{sync::Arc, thread};
+use std::sync::Arc;
 
 use fogfall_eval::MatchStats;
 use fogfall_game::{Game, GameVisitor};
 use fogfall_pipeline::SearchFlags;
-use fogfall_selfplay::{MatchSettings, PairResult, play_match};
+use fogfall_selfplay::{MatchSettings, play_match};
 use serde::Serialize;
 
-use crate::agent::AgentSpec;
+use crate::{agent::AgentSpec, parts::in_parts};
 
 /// Games in progress a thread.
 const SLOTS: usize = 32;
@@ -57,21 +57,11 @@ impl GameVisitor for Match {
 
     fn visit<G: Game>(self, game: Arc<G>) -> Self::Out {
         let specs = [AgentSpec::parse(&self.a, &*game)?, AgentSpec::parse(&self.b, &*game)?];
-        let threads = thread::available_parallelism()?.get().min(self.pairs as usize).max(1) as u32;
-        let share = self.pairs.div_ceil(threads);
-        let play = |part: u32| -> Vec<PairResult> {
-            let first_pair = part * share;
-            let pairs = self.pairs.saturating_sub(first_pair).min(share);
+        let pairs = in_parts(self.pairs, |first_pair, pairs| {
             let mut agents = specs.clone().map(|spec| spec.agent(&*game, &self.flags));
             let settings = MatchSettings { pairs, first_pair, slots: SLOTS, seed: self.seed };
             play_match(&game, &mut agents, settings, &|| false)
-        };
-        let pairs: Vec<PairResult> = thread::scope(|scope| {
-            let parts: Vec<_> = (0..threads).map(|part| scope.spawn(move || play(part))).collect();
-            parts.into_iter().map(|part| part.join()).collect::<Result<Vec<_>, _>>()
-        })
-        .map_err(|_| anyhow::anyhow!("a thread of the match has died"))?
-        .concat();
+        })?;
         Ok(MatchReport {
             game: game.info().name.clone(),
             a: self.a,

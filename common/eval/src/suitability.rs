@@ -32,9 +32,11 @@ const WORLDS: u64 = 2;
 
 /// From here on siblings agree so often that worlds which differ seldom want different actions.
 const HIGH_CORRELATION: f64 = 0.85;
-/// From here on an information set shrinks fast enough that wrong guesses do not last, and below here hardly at all.
-const FAST: f64 = 0.10;
-const SLOW: f64 = 0.02;
+/// What is hidden comes to light if an information set loses at least the first share from decision to decision, and at
+/// most the second share of its worlds is left at the last.
+const FAST: [f64; 2] = [0.10, 0.25];
+/// The same for what comes to light slowly.
+const SLOW: [f64; 2] = [0.02, 0.5];
 
 /// The three properties of a game.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -91,20 +93,22 @@ impl Suitability {
             return "Nothing is hidden: every drawn world is the true one, and determinized search loses nothing.";
         };
         let correlated = self.leaf_correlation.is_some_and(|correlation| correlation.mean >= HIGH_CORRELATION);
-        match (correlated, disambiguation) {
-            (_, found) if found >= FAST => {
+        let left = self.worlds[1] / self.worlds[0];
+        let comes_to_light = |[lost, most_left]: [f64; 2]| disambiguation >= lost && left <= most_left;
+        match correlated {
+            _ if comes_to_light(FAST) => {
                 "Determinized search suits this game: what is hidden comes to light in play, so that wrong guesses do \
                  not last."
             }
-            (true, _) => {
+            true => {
                 "Determinized search suits this game: the last choice seldom changes the winner, so that worlds seldom \
                  want different actions, though little comes to light."
             }
-            (false, found) if found >= SLOW => {
+            false if comes_to_light(SLOW) => {
                 "Determinized search suits this game in part: what is hidden comes to light slowly while single choices \
                  decide; weight the worlds by the opponent's play and measure against other players."
             }
-            _ => {
+            false => {
                 "Determinized search suits this game badly: what is hidden stays hidden while single choices decide, as \
                  in poker; weight the worlds by the opponent's play and measure NashConv before trusting a result."
             }

@@ -101,7 +101,8 @@ impl Bars {
 
 /// All findings, in the order of the questions.
 pub(super) fn find(balance: &Balance, random: &str) -> Vec<Finding> {
-    [ends(balance), skill(balance, random), options(balance), seats(balance), characters(balance)].concat()
+    [ends(balance), skill(balance, random), options(balance), seats(balance), characters(balance), match_ups(balance)]
+        .concat()
 }
 
 fn percent(share: f64) -> String {
@@ -245,21 +246,26 @@ fn seats(balance: &Balance) -> Vec<Finding> {
 }
 
 fn characters(balance: &Balance) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (number, judge) in balance.judges.iter().enumerate() {
+    let of_judge = |number: usize| {
         let scores = balance.characters.iter().zip(&balance.scores[number]);
-        let scores = scores.filter_map(|(one, score)| Some((format!("{one} scores"), (*score)?)));
-        findings.extend(uneven(judge, "is a character hopeless", "all kinds of character", &SIDE, scores.collect()));
-        let mut pairs = Vec::new();
+        let scores = scores.filter_map(|(one, score)| Some((format!("{one} scores"), (*score)?))).collect();
+        uneven(&balance.judges[number], "is a character hopeless", "all kinds of character", &SIDE, scores)
+    };
+    (0..balance.judges.len()).flat_map(of_judge).collect()
+}
+
+fn match_ups(balance: &Balance) -> Vec<Finding> {
+    let of_judge = |number: usize| {
+        let mut scores = Vec::new();
         for (a, one) in balance.characters.iter().enumerate() {
             for (b, other) in balance.characters.iter().enumerate().skip(a + 1) {
                 let score = balance.match_ups[number][a][b];
-                pairs.extend(score.map(|score| (format!("{one} against {other} scores"), score)));
+                scores.extend(score.map(|score| (format!("{one} against {other} scores"), score)));
             }
         }
-        findings.extend(uneven(judge, "is a match-up hopeless", "all match-ups", &MATCH_UP, pairs));
-    }
-    findings
+        uneven(&balance.judges[number], "is a match-up hopeless", "all match-ups", &MATCH_UP, scores)
+    };
+    (0..balance.judges.len()).flat_map(of_judge).collect()
 }
 
 /// The scores that are not near one half; if all are, one finding that says so.

@@ -35,6 +35,27 @@ fn tic_tac_toe_hides_nothing() {
 }
 
 #[test]
+fn advice_follows_from_what_comes_to_light_and_from_single_choices() {
+    let advice = |correlation, disambiguation, worlds| {
+        let share = Interval { mean: correlation, low: 0.0, high: 1.0, samples: 100 };
+        let found = Suitability {
+            game: "any".to_owned(),
+            games: 100,
+            leaf_correlation: Some(share),
+            bias: None,
+            disambiguation: Some(disambiguation),
+            worlds,
+        };
+        found.advice()
+    };
+    assert!(advice(0.5, 0.2, [100.0, 4.0]).contains("comes to light in play"));
+    assert!(advice(0.9, 0.0, [100.0, 100.0]).contains("seldom changes the winner"));
+    assert!(advice(0.5, 0.05, [100.0, 40.0]).contains("slowly"));
+    // Leduc poker: a public card rules some worlds out, but most are left at the end.
+    assert!(advice(0.44, 0.13, [5.0, 4.3]).contains("badly"));
+}
+
+#[test]
 fn a_measurement_is_reproducible() {
     let measure = |seed| Suitability::measure(&KuhnPoker::new(), 300, seed);
     assert_eq!(measure(1), measure(1));
