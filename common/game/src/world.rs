@@ -6,10 +6,27 @@ use crate::{Action, Actions, Game, Rng, Seat, Turn};
 /// by drawing it from a view: the compiler keeps the played state out of the search.
 pub struct World<G: Game>(G::State);
 
+impl<G: Game> Clone for World<G> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
 impl<G: Game> World<G> {
     /// Draws a world from a view.
     pub fn draw(game: &G, view: &G::View, rng: &mut Rng) -> Self {
         Self(game.determinize(view, rng))
+    }
+
+    /// Shows each past decision of `seat` in this world: what it saw, its legal actions, and what it did. False if the
+    /// game cannot.
+    pub fn past(&self, game: &G, view: &G::View, seat: Seat, visit: &mut dyn FnMut(&[f32], &[Action], Action)) -> bool {
+        let (mut observation, mut legal) = (vec![0.0; game.info().observation_len()], Actions::new());
+        game.past(view, &self.0, seat, &mut |state, action| {
+            game.legal(state, &mut legal);
+            game.observe(state, seat, &mut observation);
+            visit(&observation, &legal, action);
+        })
     }
 
     /// Who acts next in it.

@@ -1,8 +1,11 @@
 //! How games are played, as settings: the same names for learner, actor and matches, and in a run's manifest.
 
 use fogfall_game::GameInfo;
-use fogfall_search::{Budget, Keys, Label, RootNoise, SearchSettings, Seats, TreeLife};
+use fogfall_search::{Belief, Budget, Keys, Label, Opponents, RootNoise, SearchSettings, Seats, TreeLife};
 use fogfall_selfplay::PlaySettings;
+
+/// Share of uniform play in the policy of opponents in the tree: no reply is taken to be impossible.
+const POLICY_UNIFORM: f32 = 0.05;
 
 fogfall_service::settings! {
     /// Search
@@ -21,6 +24,15 @@ fogfall_service::settings! {
         tree_seats: String = "auto".into(), one_of &["auto", "shared", "per_seat"], class Learning;
         /// How long a tree lives: a move, or a game.
         tree: String = "move".into(), one_of &["move", "game"], class Learning;
+        /// How likely each world is taken to be: as the rules draw it, or by how likely the opponent, playing by the
+        /// network, would have done in it what it did.
+        belief: String = "uniform".into(), one_of &["uniform", "reach"], class Learning;
+        /// Worlds in the pool of a reach belief.
+        belief_pool: u32 = 64, in 1..=100_000, class Learning;
+        /// Share of the rules' own odds in a reach belief.
+        belief_floor: f32 = 0.1, in 0.0..=1.0, class Learning;
+        /// How the opponent moves in a seat's tree: by the tree's statistics, or by the network at what it sees.
+        opponents: String = "search".into(), one_of &["search", "policy"], class Learning;
         /// Policy label: shares of visits, or the regularised policy over completed values.
         label: String = "completed_q".into(), one_of &["visits", "completed_q"], class Learning;
         /// Sharpness of the completed_q label: scale of values in (offset + most visits) * scale * value.
@@ -68,6 +80,16 @@ impl SearchFlags {
                 "shared" => Seats::Shared,
                 "per_seat" => Seats::PerSeat,
                 _ => base.seats,
+            },
+            belief: match self.belief.as_str() {
+                "reach" if !info.perfect_information => {
+                    Belief::Reach { pool: self.belief_pool, floor: self.belief_floor }
+                }
+                _ => base.belief,
+            },
+            opponents: match self.opponents.as_str() {
+                "policy" if !info.perfect_information => Opponents::Policy { uniform: POLICY_UNIFORM },
+                _ => base.opponents,
             },
             life: if self.tree == "game" { TreeLife::Game } else { TreeLife::Move },
             label: match self.label.as_str() {

@@ -35,6 +35,8 @@ pub struct Decision {
     pub new_nodes: u32,
     /// Nodes in the tree.
     pub tree_nodes: u32,
+    /// Effective sample size of the worlds of a reach belief; 0 for a uniform one.
+    pub effective_worlds: f32,
     /// Mean depth at which simulations ended.
     pub depth: f32,
 }

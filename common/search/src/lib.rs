@@ -8,6 +8,7 @@
 mod search;
 mod settings;
 
+mod belief;
 mod cached;
 mod decision;
 mod evaluator;
@@ -22,4 +23,4 @@ pub use decision::Decision;
 pub use evaluator::{EvalBatch, Evaluator};
 pub use evaluators::{Hash, Rollout, Uniform};
 pub use search::{Gathered, Search};
-pub use settings::{Budget, Choice, Keys, Label, RootNoise, SearchSettings, Seats, TreeLife};
+pub use settings::{Belief, Budget, Choice, Keys, Label, Opponents, RootNoise, SearchSettings, Seats, TreeLife};

@@ -6,12 +6,14 @@
 use std::sync::Arc;
 
 use fogfall_game::{Action, Actions, Game, Rng, Seat, Turn, World, stream};
+use rand::RngExt;
 
+use crate::belief::Pool;
 use crate::decision::{Decision, decide};
 use crate::evaluator::EvalBatch;
 use crate::noise::noised_prior;
 use crate::select::{covers, select};
-use crate::settings::{Budget, Choice, Keys, RootNoise, SearchSettings, TreeLife};
+use crate::settings::{Belief, Budget, Choice, Keys, Opponents, RootNoise, SearchSettings, TreeLife};
 use crate::tree::{EdgeId, Node, NodeId, Tree, sign, to_fixed};
 
 /// Counter of the stream that draws a search's root noise; simulations count from 0.
@@ -22,7 +24,7 @@ const ROOT_STREAM: u64 = u64::MAX - 1;
 /// What came of a call to [`Search::gather`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gathered {
-    /// A row was added to the batch; [`Search::apply`] must bring its answer.
+    /// One row or more were added to the batch; [`Search::apply`] must bring the answers in their order.
     Asked,
     /// Simulations ran and asked nothing; call again.
     Busy,
@@ -30,12 +32,24 @@ pub enum Gathered {
     Done,
 }
 
-/// A suspended descent.
-struct Pending {
+/// A question that is not answered yet.
+enum Pending<G: Game> {
+    /// What is this node worth, and which actions are good? Ends the simulation.
+    Leaf {
+        node: NodeId,
+        mover: Seat,
+        /// The root is asked again on its true view; that is no simulation unless the root is new.
+        refresh: bool,
+    },
+    /// What does the opponent do here? The descent goes on with the answer.
+    Opponent(Descent<G>),
+}
+
+/// A simulation on its way down; the path so far is the search's.
+struct Descent<G: Game> {
+    world: World<G>,
     node: NodeId,
-    mover: Seat,
-    /// The root is asked again on its true view; that is no simulation unless the root is new.
-    refresh: bool,
+    rng: Rng,
 }
 
 /// The search of one slot: one seat's, or both seats' where they share a tree.
@@ -59,7 +73,11 @@ pub struct Search<G: Game> {
     inherited: Vec<u32>,
     legal: Actions,
     path: Vec<(NodeId, EdgeId)>,
-    pending: Option<Pending>,
+    pending: Option<Pending<G>>,
+    /// A descent that goes on in the next call to [`gather`](Self::gather).
+    suspended: Option<Descent<G>>,
+    /// The worlds of a reach belief.
+    pool: Option<Pool<G>>,
     simulations: u32,
     evaluations: u32,
     new_nodes: u32,
@@ -87,6 +105,8 @@ impl<G: Game> Search<G> {
             legal: Actions::new(),
             path: Vec::new(),
             pending: None,
+            suspended: None,
+            pool: None,
             simulations: 0,
             evaluations: 0,
             new_nodes: 0,
@@ -104,6 +124,8 @@ impl<G: Game> Search<G> {
         self.tree.clear();
         self.root = NodeId::NONE;
         self.pending = None;
+        self.suspended = None;
+        self.pool = None;
     }
 
     /// Follows an action that was really played, where the tree is keyed by actions and outlives a move. Trees keyed
@@ -125,12 +147,17 @@ impl<G: Game> Search<G> {
         self.owner = owner;
         let key = self.key(&world);
         self.place_root(key);
+        self.pool = match self.settings.belief {
+            Belief::Reach { pool, floor } => Pool::draw(&*self.game, &view, 1 - owner, pool, floor, seed),
+            Belief::Uniform => None,
+        };
         self.view = Some(view);
         self.budget = budget;
         self.noise = noise;
         self.seed = seed;
         self.root_ready = false;
         self.pending = None;
+        self.suspended = None;
         (self.simulations, self.evaluations, self.new_nodes, self.depth) = (0, 0, 0, 0);
     }
 
@@ -167,6 +194,15 @@ impl<G: Game> Search<G> {
     /// If an answer is outstanding, or [`begin`](Self::begin) was never called.
     pub fn gather(&mut self, lane: u32, batch: &mut EvalBatch) -> Gathered {
         assert!(self.pending.is_none(), "the last question is not answered yet");
+        if let Some(pool) = &mut self.pool {
+            assert!(!pool.is_waiting(), "the last questions are not answered yet");
+            let before = batch.len();
+            if pool.ask(lane, batch) {
+                self.evaluations += (batch.len() - before) as u32;
+                return Gathered::Asked;
+            }
+            pool.settle();
+        }
         if !self.root_ready {
             self.ask_root(lane, batch);
             return Gathered::Asked;
@@ -192,6 +228,9 @@ impl<G: Game> Search<G> {
     }
 
     fn draw_world(&self, rng: &mut Rng) -> World<G> {
+        if let Some(pool) = &self.pool {
+            return pool.world(rng);
+        }
         World::draw(&self.game, self.view.as_ref().expect("the search has begun"), rng)
     }
 
@@ -205,13 +244,17 @@ impl<G: Game> Search<G> {
         self.ask(world, self.root, self.owner, true, rng, lane, batch);
     }
 
-    /// One walk from the root; true if it waits for the network.
+    /// A new descent from the root.
+    fn set_out(&mut self) -> Descent<G> {
+        self.path.clear();
+        let mut rng = stream(self.seed, &[u64::from(self.simulations)]);
+        Descent { world: self.draw_world(&mut rng), node: self.root, rng }
+    }
+
+    /// One walk from the root, or the rest of one; true if it waits for the network.
     fn simulate(&mut self, lane: u32, batch: &mut EvalBatch) -> bool {
         let game = Arc::clone(&self.game);
-        let mut rng = stream(self.seed, &[u64::from(self.simulations)]);
-        let mut world = self.draw_world(&mut rng);
-        let mut node = self.root;
-        self.path.clear();
+        let Descent { mut world, mut node, mut rng } = self.suspended.take().unwrap_or_else(|| self.set_out());
         loop {
             let mover = match world.turn(&game) {
                 Turn::Player(mover) => mover,
@@ -230,10 +273,53 @@ impl<G: Game> Search<G> {
                     return true;
                 }
             }
+            if mover != self.owner && matches!(self.settings.opponents, Opponents::Policy { .. }) {
+                self.ask_opponent(Descent { world, node, rng }, mover, lane, batch);
+                return true;
+            }
             let action = self.step(node);
             world.advance(&game, action, &mut rng);
             node = self.descend(&world, &game);
         }
+    }
+
+    /// Asks what the opponent does at a node, by what it sees in this world.
+    fn ask_opponent(&mut self, descent: Descent<G>, mover: Seat, lane: u32, batch: &mut EvalBatch) {
+        descent.world.observe(&self.game, mover, batch.push(lane, &self.legal));
+        if batch.want_rollouts {
+            batch.rollout.push(0.0);
+        }
+        self.evaluations += 1;
+        self.pending = Some(Pending::Opponent(descent));
+    }
+
+    /// Goes on with an action drawn from the opponent's policy.
+    fn follow_opponent(&mut self, descent: Descent<G>, prior: &[f32]) {
+        let Descent { mut world, node, mut rng } = descent;
+        let Opponents::Policy { uniform } = self.settings.opponents else {
+            unreachable!("the opponent is asked only where it plays by its policy")
+        };
+        let even = uniform / self.legal.len() as f32;
+        let mut rest: f32 = rng.random();
+        let place = prior.iter().position(|p| {
+            rest -= (1.0 - uniform) * p + even;
+            rest < 0.0
+        });
+        let action = self.legal[place.unwrap_or(self.legal.len() - 1)];
+        let (_, edges) = self.tree.node_and_edges(node);
+        let mut legal = self.legal.iter().peekable();
+        let mut chosen = 0;
+        for (index, edge) in edges.iter_mut().enumerate() {
+            edge.available += u32::from(legal.next_if_eq(&&edge.action).is_some());
+            if edge.action == action {
+                chosen = index;
+            }
+        }
+        self.path.push((node, self.tree.edge_id(node, chosen)));
+        let game = Arc::clone(&self.game);
+        world.advance(&game, action, &mut rng);
+        let node = self.descend(&world, &game);
+        self.suspended = Some(Descent { world, node, rng });
     }
 
     /// Selects an action at `node` among `self.legal` and puts its edge on the path.
@@ -275,18 +361,24 @@ impl<G: Game> Search<G> {
     ) {
         world.observe(&self.game, mover, batch.push(lane, &self.legal));
         self.evaluations += 1;
-        self.pending = Some(Pending { node, mover, refresh });
+        self.pending = Some(Pending::Leaf { node, mover, refresh });
         if batch.want_rollouts {
             batch.rollout.push(sign(mover) * crate::rollout::play_out(&*self.game, &mut world, &mut rng));
         }
     }
 
-    /// Brings the answer to the last question: `[legal]` probabilities in the order asked, and the mover's value.
+    /// Brings the answer to the oldest open question: `[legal]` probabilities in the order asked, and the mover's value.
     ///
     /// # Panics
     /// If nothing was asked.
     pub fn apply(&mut self, prior: &[f32], value: f32) {
-        let Pending { node, mover, refresh } = self.pending.take().expect("a question was asked");
+        if let Some(pool) = self.pool.as_mut().filter(|pool| pool.is_waiting()) {
+            return pool.answer(prior);
+        }
+        let (node, mover, refresh) = match self.pending.take().expect("a question was asked") {
+            Pending::Leaf { node, mover, refresh } => (node, mover, refresh),
+            Pending::Opponent(descent) => return self.follow_opponent(descent, prior),
+        };
         let info = self.game.info();
         let bound = info.value_bound / info.value_scale;
         let value = if value.is_nan() { 0.0 } else { value.clamp(-bound, bound) };
@@ -355,6 +447,7 @@ impl<G: Game> Search<G> {
         out.evaluations = self.evaluations;
         out.new_nodes = self.new_nodes;
         out.tree_nodes = self.tree.len() as u32;
+        out.effective_worlds = self.pool.as_ref().map_or(0.0, |pool| pool.effective_worlds() as f32);
         out.depth = self.depth as f32 / self.simulations.max(1) as f32;
         let root = self.tree.node(self.root);
         let root = crate::decision::Root {
@@ -373,6 +466,10 @@ impl<G: Game> Search<G> {
     /// # Errors
     /// What is broken and where.
     pub fn check(&self) -> Result<(), String> {
-        if self.root == NodeId::NONE || self.pending.is_some() { Ok(()) } else { self.tree.check(self.root) }
+        if self.root == NodeId::NONE || self.pending.is_some() || self.suspended.is_some() {
+            Ok(())
+        } else {
+            self.tree.check(self.root)
+        }
     }
 }

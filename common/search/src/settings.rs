@@ -88,6 +88,33 @@ pub struct RootNoise {
     pub fraction: f32,
 }
 
+/// How likely each world is taken to be.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Belief {
+    /// As the rules draw it, whatever the opponent did.
+    Uniform,
+    /// In proportion to how likely the opponent, playing by the network, would have done what it did in that world. For
+    /// games that replay the past; elsewhere as [`Belief::Uniform`].
+    Reach {
+        /// Worlds in the pool from which simulations draw.
+        pool: u32,
+        /// Share of the rules' own odds: worlds that seem impossible are still tried.
+        floor: f32,
+    },
+}
+
+/// How the opponent moves in the tree of a seat that has one of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Opponents {
+    /// By the tree's statistics, as the owner does.
+    Search,
+    /// By the network at what the opponent sees in this world.
+    Policy {
+        /// Share of uniform play mixed in.
+        uniform: f32,
+    },
+}
+
 /// What a search does, apart from its budget.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchSettings {
@@ -103,6 +130,10 @@ pub struct SearchSettings {
     pub seats: Seats,
     /// How long a tree lives.
     pub life: TreeLife,
+    /// How likely each world is taken to be.
+    pub belief: Belief,
+    /// How the opponent moves in the tree.
+    pub opponents: Opponents,
     /// How the policy label is made.
     pub label: Label,
     /// Simulations that end without a question to the network run at most this often in a row before other searches
@@ -123,6 +154,8 @@ impl SearchSettings {
             keys,
             seats,
             life: TreeLife::Move,
+            belief: Belief::Uniform,
+            opponents: Opponents::Search,
             label: Label::CompletedQ { scale: 0.1, offset: 50.0 },
             free_simulations: 16,
         }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use fogfall_game::{Game, Turn, stream};
 use fogfall_games::{KuhnPoker, TicTacToe};
 use fogfall_search::{
-    Budget, Cached, Choice, Decision, EvalBatch, Evaluator, Gathered, Hash, Keys, Label, Rollout, RootNoise, Search,
-    SearchSettings, Seats, TreeLife, Uniform,
+    Belief, Budget, Cached, Choice, Decision, EvalBatch, Evaluator, Gathered, Hash, Keys, Label, Opponents, Rollout,
+    RootNoise, Search, SearchSettings, Seats, TreeLife, Uniform,
 };
 
 const NOISE: RootNoise = RootNoise { concentration: 10.0, fraction: 0.25 };
@@ -23,10 +23,12 @@ fn finish<G: Game>(search: &mut Search<G>, evaluator: &mut dyn Evaluator, observ
             Gathered::Busy => {}
             Gathered::Asked => {
                 evaluator.evaluate(&mut batch);
-                let (prior, value) = batch.answer(0);
-                search.apply(prior, value);
+                for row in 0..batch.len() {
+                    let (prior, value) = batch.answer(row);
+                    search.apply(prior, value);
+                }
+                asked += batch.len() as u32;
                 batch.clear();
-                asked += 1;
             }
         }
         search.check().unwrap();
@@ -290,4 +292,77 @@ fn settings_that_leak_hidden_facts_into_labels_warn() {
     assert!(warning.contains("shared by both seats") && warning.contains("keyed by actions"), "{warning}");
     let safe = SearchSettings { life: TreeLife::Game, ..SearchSettings::for_game(poker.info()) };
     assert_eq!(safe.leak_warning(poker.info()), None);
+}
+
+/// Priors that depend on the mover's own card alone: a bold player bets a jack seldom and a king always.
+struct Bold;
+
+impl Evaluator for Bold {
+    fn evaluate(&mut self, batch: &mut EvalBatch) {
+        batch.prior.clear();
+        batch.value.clear();
+        for row in 0..batch.len() {
+            let observation = batch.observation(row);
+            let card = (0..3).find(|&card| observation[2 + card] == 1.0).unwrap(); // after the seat's two numbers
+            let bet = [0.0, 0.5, 1.0][card];
+            batch.prior.extend([1.0 - bet, bet]);
+            batch.value.push(0.0);
+        }
+    }
+}
+
+#[test]
+fn reach_belief_expects_the_worlds_in_which_the_opponent_would_have_done_what_it_did() {
+    let game = Arc::new(KuhnPoker::new());
+    let reach = |floor| SearchSettings {
+        belief: Belief::Reach { pool: 64, floor },
+        opponents: Opponents::Policy { uniform: 0.0 },
+        ..SearchSettings::for_game(game.info())
+    };
+    // The second seat holds a queen and faces a bet: a bold player has a king for it. Calling loses 2, folding 1.
+    let run = |settings| {
+        let view = kuhn(&game, &[0, 1, 1]);
+        search(&game, settings, view, Budget::Simulations(400), &mut Bold, None, 3)
+    };
+    let believing = run(reach(0.0));
+    // A jack bets with .05 * .5 = .025, a king with .95 + .025 = .975: 39 to 1 where both are drawn equally often.
+    assert!((-2.0..-1.7).contains(&believing.q[1]), "calling is worth {}", believing.q[1]);
+    assert!((25.0..40.0).contains(&believing.effective_worlds), "{}", believing.effective_worlds); // the kings of 64
+    assert_eq!(believing.action, 0, "it folds");
+    let floored = run(reach(1.0));
+    assert!((floored.effective_worlds - 64.0).abs() < 1e-3, "the rules' own odds alone");
+    assert!((-0.5..0.5).contains(&floored.q[1]), "calling is worth {}", floored.q[1]); // wins 2 or loses 2
+    let uniform = run(SearchSettings::for_game(game.info()));
+    assert_eq!(uniform.effective_worlds, 0.0);
+}
+
+#[test]
+fn opponents_that_play_by_policy_choose_by_their_own_card_in_each_world() {
+    let game = Arc::new(KuhnPoker::new());
+    let settings =
+        SearchSettings { opponents: Opponents::Policy { uniform: 0.0 }, ..SearchSettings::for_game(game.info()) };
+    // The first seat bets a queen: a jack always folds (+1), a king always calls (-2): -0.5 on the whole.
+    let run = || search(&game, settings, kuhn(&game, &[1, 0]), Budget::Simulations(2000), &mut Bold, None, 3);
+    let decision = run();
+    assert!((-0.6..-0.4).contains(&decision.q[1]), "betting is worth {}", decision.q[1]);
+    assert_eq!(decision, run(), "a suspended descent changes no bit");
+}
+
+#[test]
+fn the_true_hidden_card_changes_nothing_for_reach_belief_and_policy_opponents() {
+    let game = Arc::new(KuhnPoker::new());
+    for life in [TreeLife::Move, TreeLife::Game] {
+        let settings = SearchSettings {
+            life,
+            belief: Belief::Reach { pool: 32, floor: 0.1 },
+            opponents: Opponents::Policy { uniform: 0.05 },
+            ..SearchSettings::for_game(game.info())
+        };
+        let run = |hidden| {
+            let view = kuhn(&game, &[hidden, 1, 1]);
+            search(&game, settings, view, Budget::Simulations(200), &mut Hash { seed: 1 }, None, 9)
+        };
+        assert_eq!(run(0), run(2));
+        play_games(&game, settings, Budget::Simulations(40), &mut Hash { seed: 1 });
+    }
 }
