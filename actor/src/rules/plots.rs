@@ -187,12 +187,12 @@ fn characters(report: &RulesReport) -> Result<String> {
     let list = top + kinds * 34;
     let table = |number: i32| HEAD + 20 + number * (kinds * FIELD.1 + 90);
     let bottom = (list + 40).max(table(balance.judges.len() as i32));
-    let axis = Axis { from: (0.2, 0.8), to: (110, 440) };
+    let axis = Axis { from: (0.0, 1.0), to: (110, 470) };
     let width = 600 + FIELD.0 * kinds + 30;
     sheet((width.max(700) as u32, bottom as u32), "Kinds of character", &subtitle(report), |canvas| {
         canvas.legend(&balance.judges, (116, HEAD + 6))?;
         canvas.bold_text("score against the others", (110, HEAD + 32), Side::RightOf)?;
-        let ticks = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8].map(|share| (share, format!("{:.0} %", 100.0 * share)));
+        let ticks = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0].map(|share| (share, format!("{:.0} %", 100.0 * share)));
         canvas.ticks(axis, &ticks, top, list)?;
         canvas.line((axis.at(0.5), top), (axis.at(0.5), list), GREY, 1)?;
         for (row, name) in balance.characters.iter().enumerate() {

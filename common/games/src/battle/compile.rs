@@ -49,15 +49,20 @@ fn read(root: Reader<'_>) -> Tables {
         fight,
         buffs: buffs.into_iter().map(read_buff).collect(),
         sects: sects.into_iter().map(|r| read_sect(r, &mut effects)).collect(),
-        skills: skills.into_iter().map(|r| read_skill(r, &sect_ids, &mut effects)).collect(),
         items: items.into_iter().map(|r| read_item(r, &mut effects)).collect(),
         pets: pets.into_iter().map(|r| read_pet(r, &mut effects)).collect(),
         equipment: equipment.into_iter().map(|r| read_equipment(r, &mut effects)).collect(),
         ..Tables::default()
     };
+    let before = root.mistakes_so_far();
+    tables.skills = skills.into_iter().map(|r| read_skill(r, &sect_ids, &mut effects)).collect();
+    let skills_hold = root.mistakes_so_far() == before;
     tables.effects = effects.into_effects();
     tables.index();
     check(&tables, &root);
+    if skills_hold {
+        check_sects(&tables, &root);
+    }
     root.finish();
     tables
 }
@@ -309,6 +314,11 @@ fn check(tables: &Tables, root: &Reader<'_>) {
             root.mistake_at(&["equipment"], &format!("at least one piece with slot = \"{name}\""));
         }
     }
+}
+
+/// What a sect's skills must be together. Only for skills without a mistake: each stands in for what was meant, and
+/// would bring mistakes that are none.
+fn check_sects(tables: &Tables, root: &Reader<'_>) {
     for (number, sect) in tables.sects.iter().enumerate() {
         let complain = |allowed: &str| root.mistake_in("sect", number, allowed);
         if sect.skills.len() > MAX_SKILLS_PER_SECT {

@@ -24,6 +24,11 @@ impl<'t> Mistakes<'t> {
         self.found.borrow_mut().push((line, what.into()));
     }
 
+    /// How many there are so far.
+    pub(crate) fn len(&self) -> usize {
+        self.found.borrow().len()
+    }
+
     fn quote(&self, at: &Range<usize>) -> &'t str {
         let quoted = self.text[at.clone()].lines().next().unwrap_or_default();
         &quoted[..quoted.floor_char_boundary(40)]
@@ -95,6 +100,11 @@ impl<'t> Reader<'t> {
     fn get(&self, key: &'static str) -> Option<&'t Spanned<DeValue<'t>>> {
         self.asked.borrow_mut().push(key);
         self.table.get(key)
+    }
+
+    /// How many mistakes the whole text has so far.
+    pub(crate) fn mistakes_so_far(&self) -> usize {
+        self.mistakes.len()
     }
 
     /// Takes these keys as known: after a mistake it is not clear whether they belong here.
