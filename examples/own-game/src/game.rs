@@ -174,7 +174,7 @@ impl Default for TreasureHunt {
 }
 
 /// Writes sets as flags, one after the other.
-fn write_sets<'a>(mut out: &'a mut [f32], sets: impl IntoIterator<Item = (Set, usize)>) {
+fn write_sets(mut out: &mut [f32], sets: impl IntoIterator<Item = (Set, usize)>) {
     for (set, len) in sets {
         let (flags, rest) = std::mem::take(&mut out).split_at_mut(len);
         flags.iter_mut().enumerate().for_each(|(member, flag)| *flag = f32::from(set >> member & 1));
