@@ -89,7 +89,7 @@ fn read_fight(r: Reader<'_>) -> Fight {
     let levels = r.ints("levels", 2..=2, 1..=20);
     let spread = r.ints("spread", 1..=MAX_SPREAD, 10..=300);
     let odds = r.ints("spread_odds", 1..=MAX_SPREAD, 1..=1000);
-    if spread.len() != odds.len() && !spread.is_empty() {
+    if spread.len() != odds.len() && !spread.is_empty() && !odds.is_empty() {
         r.wrong("spread_odds", &format!("as many numbers as spread has, {}", spread.len()));
     }
     let (min_level, max_level) = (levels.first().copied().unwrap_or(1), levels.last().copied().unwrap_or(1));

@@ -142,7 +142,8 @@ impl<'t> Reader<'t> {
             _ => {
                 let (fewest, most) = (len.start(), len.end());
                 let (least, greatest) = (range.start(), range.end());
-                self.wrong(key, &format!("a list of {fewest} to {most} whole numbers from {least} to {greatest}"));
+                let count = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
+                self.wrong(key, &format!("a list of {count} whole numbers from {least} to {greatest}"));
                 Vec::new()
             }
         }
