@@ -164,7 +164,7 @@ impl Stages {
                 {
                     continue;
                 }
-                let wait = if last { Duration::ZERO } else { PATIENCE };
+                let wait = if last { RETRY } else { PATIENCE };
                 // One at a time while the limiter watches, or it is overshot by a portion.
                 let portion = if intake.is_some() && !last { 1 } else { PORTION_BYTES };
                 let parts = match stages.runtime.block_on(stages.bus.pull(portion, wait)) {
@@ -178,7 +178,7 @@ impl Stages {
                         Vec::new()
                     }
                 };
-                let mut done = parts.is_empty();
+                let mut done = parts.is_empty() && !(last && stages.more_to_come());
                 for part in parts {
                     let outcome = stages.store(&manifest, &*log, intake.as_deref(), &part.bytes);
                     if outcome == Settle::Retry {
@@ -194,6 +194,11 @@ impl Stages {
                 }
             }
         })
+    }
+
+    /// True if the bus holds trajectories that nobody has in hand: they come late.
+    fn more_to_come(&self) -> bool {
+        self.runtime.block_on(self.bus.fill()).is_ok_and(|fill| fill.parts > fill.unsettled)
     }
 
     fn store(&self, manifest: &Manifest, log: &dyn ReplayLog, intake: Option<&Intake>, bytes: &[u8]) -> Settle {
