@@ -188,8 +188,10 @@ impl Reporter {
             evaluations_per_s: rate(new.evaluations, old.evaluations),
             // Hits are counted at once, questions when their search ends.
             cache_hits: ratio(new.cache_hits - old.cache_hits, new.evaluations - old.evaluations).min(1.0),
-            batch_fill: ratio(new.evaluations - old.evaluations, new.batches - old.batches)
-                / sources.flags.run.slots as f64,
+            // A reach belief asks more than one question a slot at once.
+            batch_fill: (ratio(new.evaluations - old.evaluations, new.batches - old.batches)
+                / sources.flags.run.slots as f64)
+                .min(1.0),
             window_rows: intake.rows as u64,
             window_capacity: intake.capacity as u64,
             window_needed: intake.needed,

@@ -20,7 +20,7 @@ impl<G: Game> World<G> {
 
     /// Shows each past decision of `seat` in this world: what it saw, its legal actions, and what it did. False if the
     /// game cannot.
-    pub fn past(&self, game: &G, view: &G::View, seat: Seat, visit: &mut dyn FnMut(&[f32], &[Action], Action)) -> bool {
+    pub fn past(&self, game: &G, view: &G::View, seat: Seat, mut visit: impl FnMut(&[f32], &[Action], Action)) -> bool {
         let (mut observation, mut legal) = (vec![0.0; game.info().observation_len()], Actions::new());
         game.past(view, &self.0, seat, &mut |state, action| {
             game.legal(state, &mut legal);

@@ -48,7 +48,7 @@ impl<G: Game> Pool<G> {
         };
         for index in 0..size.max(1) as usize {
             let world = World::draw(game, view, &mut stream(seed, &[POOL_STREAM, index as u64]));
-            let offered = world.past(game, view, opponent, &mut |observation, legal, action| {
+            let offered = world.past(game, view, opponent, |observation, legal, action| {
                 let (observation, legal) = (observation.to_vec(), legal.to_vec());
                 pool.open.push_back(Question { world: index, observation, legal, action });
             });
