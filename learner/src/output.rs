@@ -63,6 +63,8 @@ impl Output {
             Screen::Lines(None)
         };
         let path = dir.path().display();
+        let learner = program();
+        let actor = learner.replace("learner", "actor");
         Ok(Self {
             screen,
             json: order.json,
@@ -73,11 +75,11 @@ impl Output {
             export,
             _server: server,
             commands: vec![
-                ("train on", format!("cargo run --bin learner -- --local --resume latest --run-dir {path}")),
+                ("train on", format!("cargo run --bin {learner} -- --local --resume latest --run-dir {path}")),
                 (
                     "play matches",
                     format!(
-                        "cargo run --bin actor -- match --game {} --a {} --b {opponent} --games 400",
+                        "cargo run --bin {actor} -- match --game {} --a {} --b {opponent} --games 400",
                         order.game,
                         dir.weights().display()
                     ),
@@ -178,6 +180,13 @@ fn start_server(
     };
     let admin = Admin { metrics: export.metrics().clone(), vitals: vitals.clone(), status: Arc::new(status) };
     Ok(serve(listener, admin)?)
+}
+
+/// The name of this program: a studio's own learner has its own.
+fn program() -> String {
+    let path = std::env::current_exe().ok();
+    let name = path.as_deref().and_then(|path| path.file_stem()).map(|name| name.to_string_lossy().into_owned());
+    name.unwrap_or_else(|| "learner".to_owned())
 }
 
 fn print_line(text: &str) -> std::io::Result<()> {
