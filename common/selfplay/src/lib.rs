@@ -5,14 +5,19 @@
 //! transport: whoever drives it does.
 //!
 //! **Invariant:** the played state stays in the table; a search gets the mover's view and a seed that does not depend
-//! on anything hidden.
+//! on anything hidden. The one exception is named [`Agent::Cheat`], plays in matches only, and searches another type of
+//! game.
 
 mod r#match;
+mod revealed;
+mod seeker;
 mod settings;
 mod slot;
 mod table;
 mod worker;
 
-pub use r#match::{Agent, MatchGame, MatchSettings, PairResult, Searcher, Watched, play_match, watch_match};
+pub use r#match::{
+    Agent, Effort, MatchGame, MatchSettings, PairResult, Searcher, Watched, measure_match, play_match, watch_match,
+};
 pub use settings::PlaySettings;
 pub use worker::{Origin, Worker, WorkerCounts};

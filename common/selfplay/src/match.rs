@@ -1,13 +1,16 @@
 //! Matches between two agents: pairs of games with seats swapped and the same set-up and chance seeds, so that luck of
 //! the deal cancels within a pair. Searches of many games share batches, as in self-play.
+//!
+//! A round has a half for each agent, in which it thinks in all games where it is to move: what an agent costs is
+//! measured by two looks at the clock a half, and the clock is passed in.
 
-use std::sync::Arc;
+use std::{ops::AddAssign, sync::Arc, time::Duration};
 
 use fogfall_game::{Action, Actions, Game, Seat, mix, stream};
-use fogfall_search::{Budget, Choice, Decision, EvalBatch, Evaluator, Gathered, Search, SearchSettings};
+use fogfall_search::{Budget, Choice, Decision, EvalBatch, Evaluator, Gathered, SearchSettings};
 use rand::RngExt;
 
-use crate::table::Table;
+use crate::{seeker::Seeker, table::Table};
 
 /// Streams below a game's seed; the table takes 0 and 1.
 const SEARCH: u64 = 2;
@@ -33,6 +36,26 @@ pub enum Agent {
     Expert(String),
     /// Search.
     Search(Box<Searcher>),
+    /// Search of the true game, all that is hidden open to it and only chance to come unknown. No player: the ceiling of
+    /// determinized search, to compare players with. It takes its foe to see everything too, so it plays less well than
+    /// the best answer of who alone sees everything.
+    Cheat(Box<Searcher>),
+}
+
+impl Agent {
+    fn searcher(&self) -> Option<&Searcher> {
+        match self {
+            Self::Search(searcher) | Self::Cheat(searcher) => Some(searcher),
+            Self::Random | Self::Expert(_) => None,
+        }
+    }
+
+    fn evaluator(&mut self) -> Option<&mut dyn Evaluator> {
+        match self {
+            Self::Search(searcher) | Self::Cheat(searcher) => Some(&mut *searcher.evaluator),
+            Self::Random | Self::Expert(_) => None,
+        }
+    }
 }
 
 /// How a match is played.
@@ -64,6 +87,28 @@ pub struct MatchGame {
 /// Both games of a pair: the first agent in seat 0, then in seat 1.
 pub type PairResult = [MatchGame; 2];
 
+/// What an agent's moves in a match took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Moves.
+    pub moves: u64,
+    /// Simulations of all its searches.
+    pub simulations: u64,
+    /// Questions to its evaluator.
+    pub evaluations: u64,
+    /// What the clock says that its search, its evaluations and the playing of its moves took, in all.
+    pub time: Duration,
+}
+
+impl AddAssign for Effort {
+    fn add_assign(&mut self, more: Self) {
+        self.moves += more.moves;
+        self.simulations += more.simulations;
+        self.evaluations += more.evaluations;
+        self.time += more.time;
+    }
+}
+
 /// What a spectator sees of a match: each decision before it is played, and each game once it has ended. Games of a
 /// match are interleaved.
 pub struct Watched<'a, G: Game> {
@@ -85,7 +130,7 @@ struct Board<G: Game> {
     seed: u64,
     table: Table<G>,
     /// The search of each agent that searches. An agent holds one seat, so it needs one tree.
-    searches: [Option<Search<G>>; 2],
+    searches: [Option<Seeker<G>>; 2],
     searching: bool,
 }
 
@@ -108,9 +153,22 @@ pub fn watch_match<G: Game>(
     stop: &dyn Fn() -> bool,
     watch: &mut dyn FnMut(Watched<'_, G>),
 ) -> Vec<PairResult> {
-    let mut hall = Hall::new(game, agents, settings, watch);
+    let mut hall = Hall::new(game, agents, settings, watch, &|| Duration::ZERO);
     while !stop() && hall.round() {}
     hall.results()
+}
+
+/// [`play_match`] to its end, and what it took each agent by `clock`, which tells the time that this thread has used.
+pub fn measure_match<G: Game>(
+    game: &Arc<G>,
+    agents: &mut [Agent; 2],
+    settings: MatchSettings,
+    clock: &dyn Fn() -> Duration,
+) -> (Vec<PairResult>, [Effort; 2]) {
+    let mut watch = |_: Watched<'_, G>| ();
+    let mut hall = Hall::new(game, agents, settings, &mut watch, clock);
+    while hall.round() {}
+    (hall.results(), hall.efforts)
 }
 
 struct Hall<'a, G: Game> {
@@ -118,6 +176,8 @@ struct Hall<'a, G: Game> {
     agents: &'a mut [Agent; 2],
     settings: MatchSettings,
     watch: &'a mut dyn FnMut(Watched<'_, G>),
+    clock: &'a dyn Fn() -> Duration,
+    efforts: [Effort; 2],
     batches: [EvalBatch; 2],
     boards: Vec<Option<Board<G>>>,
     started: u32,
@@ -132,10 +192,11 @@ impl<'a, G: Game> Hall<'a, G> {
         agents: &'a mut [Agent; 2],
         settings: MatchSettings,
         watch: &'a mut dyn FnMut(Watched<'_, G>),
+        clock: &'a dyn Fn() -> Duration,
     ) -> Self {
         let batches = [0, 1].map(|i| {
             let mut batch = EvalBatch::new(game.info().observation_len());
-            if let Agent::Search(searcher) = &agents[i] {
+            if let Some(searcher) = agents[i].searcher() {
                 batch.want_rollouts = searcher.evaluator.wants_rollouts();
             }
             batch
@@ -145,6 +206,8 @@ impl<'a, G: Game> Hall<'a, G> {
             agents,
             settings,
             watch,
+            clock,
+            efforts: [Effort::default(); 2],
             batches,
             boards: (0..settings.slots.max(1)).map(|_| None).collect(),
             started: 0,
@@ -158,34 +221,43 @@ impl<'a, G: Game> Hall<'a, G> {
         self.games.iter().filter_map(|[a, b]| Some([(*a)?, (*b)?])).collect()
     }
 
-    /// One question a board; false once all games are finished.
+    /// One question a board and agent; false once all games are finished.
     fn round(&mut self) -> bool {
-        let mut busy = false;
+        for agent in 0..2 {
+            let before = (self.clock)();
+            self.think(agent);
+            self.answer(agent);
+            self.efforts[agent].time += (self.clock)().saturating_sub(before);
+        }
+        self.boards.iter().any(Option::is_some)
+    }
+
+    /// Plays all boards on until the agent has asked a question or the other one is to move.
+    fn think(&mut self, agent: usize) {
         for lane in 0..self.boards.len() {
             let mut board = self.boards[lane].take();
-            loop {
-                let Some(mut current) = board.take().or_else(|| self.next_board()) else { break };
-                busy = true;
-                if self.move_on(&mut current, lane as u32) {
+            while let Some(mut current) = board.take().or_else(|| self.next_board()) {
+                if self.move_on(&mut current, agent, lane as u32) {
                     self.boards[lane] = Some(current);
                     break;
                 }
             }
         }
-        for (agent, batch) in self.agents.iter_mut().zip(&mut self.batches) {
-            let Agent::Search(searcher) = agent else { continue };
-            if batch.is_empty() {
-                continue;
-            }
-            searcher.evaluator.evaluate(batch);
-            for row in 0..batch.len() {
-                let (prior, value) = batch.answer(row);
-                let board = self.boards[batch.lane[row] as usize].as_mut().expect("it asked");
-                board.search().apply(prior, value);
-            }
-            batch.clear();
+    }
+
+    /// Answers the agent's questions.
+    fn answer(&mut self, agent: usize) {
+        let batch = &mut self.batches[agent];
+        if batch.is_empty() {
+            return;
         }
-        busy
+        self.agents[agent].evaluator().expect("it searches").evaluate(batch);
+        for row in 0..batch.len() {
+            let (prior, value) = batch.answer(row);
+            let board = self.boards[batch.lane[row] as usize].as_mut().expect("it asked");
+            board.searches[agent].as_mut().expect("it asked").apply(prior, value);
+        }
+        batch.clear();
     }
 
     fn next_board(&mut self) -> Option<Board<G>> {
@@ -197,30 +269,31 @@ impl<'a, G: Game> Hall<'a, G> {
         let (pair, first) = (index / 2, (index % 2) as Seat);
         let seed = mix(self.settings.seed, u64::from(self.settings.first_pair) + u64::from(pair));
         let searches = [0, 1].map(|i| match &self.agents[i] {
-            Agent::Search(searcher) => Some(Search::new(Arc::clone(self.game), searcher.search)),
-            _ => None,
+            Agent::Search(searcher) => Some(Seeker::honest(self.game, searcher.search)),
+            Agent::Cheat(searcher) => Some(Seeker::cheat(self.game, searcher.search)),
+            Agent::Random | Agent::Expert(_) => None,
         });
         let table = Table::start(Arc::clone(self.game), seed);
         Some(Board { pair, first, seed, table, searches, searching: false })
     }
 
-    /// Plays a board until it has asked a question (true) or is finished (false).
-    fn move_on(&mut self, board: &mut Board<G>, lane: u32) -> bool {
+    /// Plays a board until `agent` has asked a question or the other one is to move (true), or it is finished (false).
+    fn move_on(&mut self, board: &mut Board<G>, agent: usize, lane: u32) -> bool {
         loop {
             let over = board.table.mover().is_none();
             if over || board.table.decisions() as usize >= self.game.info().max_decisions {
                 self.finish(board, over);
                 return false;
             }
-            match self.choose(board, lane) {
-                None => return true,
-                Some(action) => {
-                    (self.watch)(board.watched(Some((board.mover(), action))));
-                    board.table.play(action);
-                    for search in board.searches.iter_mut().flatten() {
-                        search.played(action);
-                    }
-                }
+            if board.agent() != agent {
+                return true;
+            }
+            let Some(action) = self.choose(board, agent, lane) else { return true };
+            self.efforts[agent].moves += 1;
+            (self.watch)(board.watched(Some((board.mover(), action))));
+            board.table.play(action);
+            for search in board.searches.iter_mut().flatten() {
+                search.played(action);
             }
         }
     }
@@ -237,12 +310,11 @@ impl<'a, G: Game> Hall<'a, G> {
     }
 
     /// The mover's action, or none while its search waits.
-    fn choose(&mut self, board: &mut Board<G>, lane: u32) -> Option<Action> {
+    fn choose(&mut self, board: &mut Board<G>, agent: usize, lane: u32) -> Option<Action> {
         let mover = board.mover();
         let ply = u64::from(board.table.decisions());
         let seed = mix(board.seed, u64::from(board.first));
         let mut rng = stream(seed, &[MOVE, ply]);
-        let agent = board.agent();
         match &self.agents[agent] {
             Agent::Random => {
                 board.table.legal(&mut self.legal);
@@ -252,20 +324,20 @@ impl<'a, G: Game> Hall<'a, G> {
                 board.table.legal(&mut self.legal);
                 Some(self.game.expert_move(name, &board.table.view(mover), &self.legal, &mut rng))
             }
-            Agent::Search(searcher) => {
+            Agent::Search(searcher) | Agent::Cheat(searcher) => {
+                let search = board.searches[agent].as_mut().expect("the agent searches");
                 if !board.searching {
-                    let view = board.table.view(mover);
-                    board.search().begin(view, searcher.budget, None, mix(mix(seed, SEARCH), ply));
+                    search.begin(self.game, &board.table, mover, searcher.budget, mix(mix(seed, SEARCH), ply));
                     board.searching = true;
                 }
-                match board.search().gather(lane, &mut self.batches[agent]) {
-                    Gathered::Asked | Gathered::Busy => None,
-                    Gathered::Done => {
-                        board.searching = false;
-                        board.search().decide(searcher.choice, &mut rng, &mut self.decision);
-                        Some(self.decision.action)
-                    }
+                if search.gather(lane, &mut self.batches[agent]) != Gathered::Done {
+                    return None;
                 }
+                board.searching = false;
+                search.decide(searcher.choice, &mut rng, &mut self.decision);
+                self.efforts[agent].simulations += u64::from(self.decision.simulations);
+                self.efforts[agent].evaluations += u64::from(self.decision.evaluations);
+                Some(self.decision.action)
             }
         }
     }
@@ -283,10 +355,5 @@ impl<G: Game> Board<G> {
     /// The index of the agent to move.
     fn agent(&self) -> usize {
         usize::from(self.mover() != self.first)
-    }
-
-    fn search(&mut self) -> &mut Search<G> {
-        let agent = self.agent();
-        self.searches[agent].as_mut().expect("the agent searches")
     }
 }

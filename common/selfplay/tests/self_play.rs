@@ -1,14 +1,15 @@
 //! Workers and matches on small games: labels, provenance, reproducibility, weights between games, mirrored pairs.
 #![allow(clippy::unwrap_used)]
 
-use std::{collections::HashSet, sync::Arc};
+use std::{cell::Cell, collections::HashSet, sync::Arc, time::Duration};
 
 use fogfall_game::Game;
 use fogfall_games::{KuhnPoker, TicTacToe};
 use fogfall_proto::{GameResult, RowLayout, Trajectory, Version};
 use fogfall_search::{Budget, Cached, Choice, Hash, Rollout, RootNoise, SearchSettings, TreeLife, Uniform};
 use fogfall_selfplay::{
-    Agent, MatchSettings, Origin, PairResult, PlaySettings, Searcher, Worker, WorkerCounts, play_match, watch_match,
+    Agent, MatchSettings, Origin, PairResult, PlaySettings, Searcher, Worker, WorkerCounts, measure_match, play_match,
+    watch_match,
 };
 
 const FIRST: Version = Version { epoch: 1, step: 0 };
@@ -227,4 +228,39 @@ fn a_spectator_sees_every_decision_and_every_end_and_changes_nothing() {
     assert_eq!(pairs, play_match(&game, &mut agents(), settings, &|| false));
     let told: Vec<_> = pairs.iter().map(|pair| pair.map(|game| (game.decisions, game.payoff))).collect();
     assert_eq!(seen, told);
+}
+
+#[test]
+fn what_a_match_takes_each_agent_is_counted_and_changes_nothing() {
+    let game = Arc::new(KuhnPoker::new());
+    let settings = MatchSettings { pairs: 10, first_pair: 0, slots: 4, seed: 2 };
+    let agents = || [searcher(&*game, 20, TreeLife::Move), Agent::Random];
+    let looks = Cell::new(0);
+    let clock = || {
+        looks.set(looks.get() + 1);
+        Duration::from_secs(looks.get())
+    };
+    let (pairs, [search, random]) = measure_match(&game, &mut agents(), settings, &clock);
+    assert_eq!(pairs, play_match(&game, &mut agents(), settings, &|| false));
+    let decisions: u64 = pairs.iter().flatten().map(|game| u64::from(game.decisions)).sum();
+    assert_eq!(search.moves + random.moves, decisions);
+    assert_eq!(search.simulations, 20 * search.moves);
+    // The root is asked once and is a simulation; each other simulation asks at most once.
+    assert!((search.moves..=20 * search.moves).contains(&search.evaluations), "{search:?}");
+    assert_eq!((random.simulations, random.evaluations), (0, 0));
+    // Two looks at the clock a half round, a second apart: each agent had half of the looks.
+    assert_eq!([search.time, random.time], [Duration::from_secs(looks.get() / 4); 2]);
+}
+
+#[test]
+fn seeing_everything_changes_nothing_where_nothing_is_hidden() {
+    let game = Arc::new(TicTacToe::new());
+    let settings = MatchSettings { pairs: 10, first_pair: 0, slots: 4, seed: 2 };
+    for life in [TreeLife::Move, TreeLife::Game] {
+        let honest = searcher(&*game, 50, life);
+        let Agent::Search(same) = searcher(&*game, 50, life) else { unreachable!("it searches") };
+        let [honest, cheat] = [honest, Agent::Cheat(same)]
+            .map(|agent| play_match(&game, &mut [agent, searcher(&*game, 10, life)], settings, &|| false));
+        assert_eq!(honest, cheat);
+    }
 }
