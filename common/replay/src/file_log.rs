@@ -142,6 +142,15 @@ impl FileLog {
         Ok((Self { inner: Arc::new(Mutex::new(inner)) }, recovery))
     }
 
+    /// Drops the parts that begin at or after `position` as if they had never been stored, and returns how many rows
+    /// that are. For a writer that goes on from an earlier state and will store them anew. Blocks on the disk.
+    ///
+    /// # Errors
+    /// [`ReplayError`]; some of them may be gone, the newest first.
+    pub fn rewind(&self, position: u64) -> Result<u64, ReplayError> {
+        self.lock().rewind(position)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().expect("no holder of the log panics")
     }
@@ -255,6 +264,25 @@ impl Inner {
             self.segments[0].remove()?;
             self.segments.pop_front();
         }
+    }
+
+    fn rewind(&mut self, position: u64) -> Result<u64, ReplayError> {
+        let end = self.bounds().end;
+        while self.segments.len() > 1 && self.active().first() >= position {
+            self.active().remove()?;
+            self.segments.pop_back();
+        }
+        self.active().cut(position)?;
+        // Read back, so that the dropped parts are not known any more either.
+        let (path, row_bytes) = (self.active().path().to_owned(), self.settings.row_bytes);
+        let Some((segment, _)) = Segment::load(&path, row_bytes, &mut self.sequences)? else {
+            let reason = format!("{} cannot be read back", path.display());
+            self.broken = Some(reason.clone());
+            return Err(ReplayError::Broken { reason });
+        };
+        *self.active() = segment;
+        self.sync()?;
+        Ok(end - self.bounds().end)
     }
 
     fn slices(&self, from: u64, max_bytes: usize) -> Result<Vec<Slice>, ReplayError> {

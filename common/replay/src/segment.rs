@@ -161,6 +161,13 @@ impl Segment {
         self.file.set_len(self.bytes).map_err(ReplayError::io("truncate", &self.path))
     }
 
+    /// Cuts off all parts that begin at or after `position` from the file; what is noted here of them stays.
+    pub(crate) fn cut(&self, position: u64) -> Result<(), ReplayError> {
+        let kept = self.index.partition_point(|entry| entry.position < position);
+        let end = self.index.get(kept).map_or(self.bytes, |entry| entry.offset - HEADER_BYTES as u64);
+        self.file.set_len(end).map_err(ReplayError::io("truncate", &self.path))
+    }
+
     pub(crate) fn sync(&self) -> Result<(), ReplayError> {
         self.file.sync_data().map_err(ReplayError::io("sync", &self.path))
     }

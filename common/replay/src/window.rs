@@ -119,7 +119,8 @@ impl Window {
         self.skipped += position - self.next();
     }
 
-    /// Draws `n` slots, uniformly and with replacement, in place of what `slots` held.
+    /// Draws `n` slots, uniformly and with replacement, in place of what `slots` held. The draws follow from `rng` and
+    /// the rows held, oldest first: a window that was filled anew from the log draws as one that was never gone.
     ///
     /// # Errors
     /// [`WindowError::Empty`].
@@ -127,9 +128,10 @@ impl Window {
         if self.is_empty() {
             return Err(WindowError::Empty);
         }
-        let len = self.len() as u32;
+        let (len, capacity) = (self.len() as u64, self.capacity_rows as u64);
+        let oldest = self.evicted_total();
         slots.clear();
-        slots.extend((0..n).map(|_| rng.random_range(0..len)));
+        slots.extend((0..n).map(|_| ((oldest + rng.random_range(0..len)) % capacity) as u32));
         self.sampled += n as u64;
         Ok(())
     }
@@ -273,6 +275,22 @@ mod tests {
         window.sample(&mut Xoshiro256PlusPlus::seed_from_u64(1), 80_000, &mut again).unwrap();
         assert_eq!(again, slots);
         assert_eq!(window.sampled_total(), 160_000);
+    }
+
+    #[test]
+    fn a_window_filled_anew_draws_the_same_rows_as_one_that_was_never_gone() {
+        let mut old = Window::new(layout(), 8, 1 << 20, 0).unwrap();
+        old.follow(&rows(0..13)).unwrap();
+        let mut new = Window::new(layout(), 8, 1 << 20, 5).unwrap();
+        new.follow(&rows(5..13)).unwrap(); // 13 - 8 = 5: the same rows in other slots
+        let draw = |window: &mut Window| -> Vec<u64> {
+            let mut slots = Vec::new();
+            window.sample(&mut Xoshiro256PlusPlus::seed_from_u64(7), 50, &mut slots).unwrap();
+            slots.iter().map(|&slot| window.row(slot).version().step).collect()
+        };
+        assert_eq!(old.row(0).version().step, 8);
+        assert_eq!(new.row(0).version().step, 5);
+        assert_eq!(draw(&mut old), draw(&mut new));
     }
 
     #[test]

@@ -179,3 +179,26 @@ fn bytes_are_bounded_like_rows() {
     }
     assert!(log.lock().bounds().bytes > bytes * 3 / 4);
 }
+
+#[test]
+fn a_log_that_is_rewound_is_as_if_the_dropped_parts_had_never_been_stored() {
+    let dir = tempfile::tempdir().unwrap();
+    let (log, _) = FileLog::open(settings(dir.path())).unwrap();
+    fill(&log, 0..20); // 40 rows in segments of 8
+    assert_eq!(log.rewind(100).unwrap(), 0);
+    assert_eq!(log.rewind(21).unwrap(), 18); // part 10 has rows 20 and 21 and stays: 40 - 22
+    let kept: Vec<u8> = (0..11).flat_map(|part| [part; 2]).collect();
+    assert_eq!(held(&log), kept);
+    assert_eq!(log.lock().append(part(10), &rows(10)).unwrap(), Appended::Duplicate);
+    fill(&log, 11..14);
+    assert_eq!(log.lock().bounds().end, 28);
+
+    assert_eq!(log.rewind(16).unwrap(), 12); // where a segment begins: it goes wholly
+    drop(log);
+    let (log, recovery) = FileLog::open(settings(dir.path())).unwrap();
+    assert_eq!((recovery.bounds.first, recovery.bounds.end), (0, 16));
+    assert_eq!((recovery.torn_bytes, recovery.damaged_rows), (0, 0));
+    assert_eq!(log.rewind(0).unwrap(), 16);
+    fill(&log, 0..1);
+    assert_eq!(held(&log), [0, 0]);
+}
