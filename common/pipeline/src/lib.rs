@@ -3,6 +3,7 @@
 
 mod intake;
 mod play_flags;
+mod rounds;
 mod self_play;
 mod stages;
 mod troubles;
@@ -10,6 +11,7 @@ mod weights;
 
 pub use intake::{Intake, IntakeState, IntakeStatus, Waiting};
 pub use play_flags::{PlayFlags, SearchFlags};
+pub use rounds::Rounds;
 pub use self_play::{Outlet, SelfPlay, SelfPlaySettings, SelfPlayStats};
 pub use stages::{StageCounts, Stages};
 pub use troubles::{Trouble, Troubles};

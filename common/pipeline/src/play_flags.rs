@@ -2,7 +2,7 @@
 
 use fogfall_game::GameInfo;
 use fogfall_search::{Belief, Budget, Keys, Label, Opponents, RootNoise, SearchSettings, Seats, TreeLife};
-use fogfall_selfplay::PlaySettings;
+use fogfall_selfplay::{Growth, PlaySettings};
 
 /// Share of uniform play in the policy of opponents in the tree: no reply is taken to be impossible.
 const POLICY_UNIFORM: f32 = 0.05;
@@ -49,6 +49,10 @@ fogfall_service::settings! {
         full_share: f32 = 1.0, in 0.01..=1.0, class Learning;
         /// Simulations of a cheap search.
         cheap_simulations: u32 = 16, in 1..=1_000_000, class Learning;
+        /// Simulations of a full search by untrained weights, from where they grow to `--simulations`; 0 for no growth.
+        simulations_start: u32 = 0, in 0..=1_000_000, class Learning;
+        /// Train steps at which searches have grown to `--simulations`.
+        simulations_full_at: u64 = 20_000, in 1..=1_000_000_000_000_u64, class Learning;
         /// Share of Dirichlet noise in the root's prior of full searches; 0 for none.
         noise_fraction: f32 = 0.25, in 0.0..=1.0, class Learning;
         /// Sum of the Dirichlet parameters; each is this over the number of legal actions.
@@ -123,6 +127,8 @@ impl PlayFlags {
             search: search.search(info),
             full: search.full_budget(),
             cheap: search.budget_of(self.cheap_simulations),
+            growth: (self.simulations_start > 0)
+                .then_some(Growth { start: self.simulations_start, full_at: self.simulations_full_at }),
             full_share: self.full_share,
             noise: (self.noise_fraction > 0.0).then_some(noise),
             opening_decisions: self.opening_decisions,

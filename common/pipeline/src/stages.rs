@@ -210,29 +210,38 @@ impl Stages {
         if let Some(intake) = intake {
             intake.expect(rows);
         }
-        let appended = self.runtime.block_on(log.append(trajectory.part, &trajectory.rows));
+        let appended = self.append(log, &trajectory);
         if let Some(intake) = intake.filter(|_| !matches!(appended, Ok(Appended::Stored))) {
             intake.unexpect(rows);
         }
         match appended {
-            Ok(appended) => {
-                self.troubles.works(STORING);
-                match appended {
-                    Appended::Stored => {
-                        StageCounts::add(&self.counts.stored, 1);
-                        StageCounts::add(&self.counts.stored_rows, rows);
-                    }
-                    Appended::Duplicate => StageCounts::add(&self.counts.store_duplicates, 1),
-                }
-                Settle::Done
-            }
+            Ok(_) => Settle::Done,
             Err(error @ (ReplayError::PartTooLarge { .. } | ReplayError::RowBytes { .. })) => self.refuse(&error),
+            Err(_) => Settle::Retry,
+        }
+    }
+
+    /// Stores a trajectory's rows in the log and counts what came of it.
+    ///
+    /// # Errors
+    /// [`ReplayError`]: with a part that does not fit, for ever; else it is a trouble, and to be tried again.
+    pub fn append(&self, log: &dyn ReplayLog, trajectory: &Trajectory) -> Result<Appended, ReplayError> {
+        let appended = self.runtime.block_on(log.append(trajectory.part, &trajectory.rows));
+        match &appended {
+            Ok(Appended::Stored) => {
+                StageCounts::add(&self.counts.stored, 1);
+                StageCounts::add(&self.counts.stored_rows, u64::from(trajectory.row_count));
+            }
+            Ok(Appended::Duplicate) => StageCounts::add(&self.counts.store_duplicates, 1),
+            Err(ReplayError::PartTooLarge { .. } | ReplayError::RowBytes { .. }) => return appended,
             Err(error) => {
                 StageCounts::add(&self.counts.store_retries, 1);
-                self.troubles.failed(STORING, &error);
-                Settle::Retry
+                self.troubles.failed(STORING, error);
+                return appended;
             }
         }
+        self.troubles.works(STORING);
+        appended
     }
 
     /// Puts a trajectory aside that can never be taken.

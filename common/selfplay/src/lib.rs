@@ -19,5 +19,5 @@ mod worker;
 pub use r#match::{
     Agent, Effort, MatchGame, MatchSettings, PairResult, Searcher, Watched, measure_match, play_match, watch_match,
 };
-pub use settings::PlaySettings;
+pub use settings::{Growth, PlaySettings};
 pub use worker::{Origin, Worker, WorkerCounts};

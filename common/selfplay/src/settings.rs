@@ -3,6 +3,17 @@
 use fogfall_game::GameInfo;
 use fogfall_search::{Budget, Choice, RootNoise, SearchSettings};
 
+/// Budgets that grow with the train steps of the weights that play (progressive simulation, MiniZero, arXiv 2310.11305,
+/// section III-D): early weights know little that a long search could use. Unlike the paper, the budget grows with each
+/// weights version rather than in phases of iterations, since there are none here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Growth {
+    /// Simulations (or nodes) of a full search by untrained weights.
+    pub start: u32,
+    /// Train steps from which on full searches have their full budget; in between it grows linearly.
+    pub full_at: u64,
+}
+
 /// How self-play plays.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlaySettings {
@@ -12,6 +23,8 @@ pub struct PlaySettings {
     pub full: Budget,
     /// Budget of a cheap search: no noise, and its row carries a value label only (playout-cap randomisation, Wu 2019).
     pub cheap: Budget,
+    /// How budgets grow with training; none for budgets that stay as they are.
+    pub growth: Option<Growth>,
     /// Share of decisions with a full search.
     pub full_share: f32,
     /// Noise of full searches.
@@ -33,6 +46,7 @@ impl PlaySettings {
             search: SearchSettings::for_game(info),
             full: budget,
             cheap: budget,
+            growth: None,
             full_share: 1.0,
             noise: None,
             opening_decisions: 0,
@@ -42,9 +56,79 @@ impl PlaySettings {
         }
     }
 
+    /// The budget of a full or cheap search by weights of so many train steps. A cheap search never has more than a full
+    /// one.
+    pub(crate) fn budget(&self, full: bool, step: u64) -> Budget {
+        let Some(Growth { start, full_at }) = self.growth else { return if full { self.full } else { self.cheap } };
+        let goal = u64::from(size(self.full));
+        let (from, done) = (u64::from(start).min(goal), step.min(full_at));
+        let now = if full_at == 0 { goal } else { from + (goal - from) * done / full_at };
+        let now = u32::try_from(now).unwrap_or(u32::MAX).max(1);
+        if full { resized(self.full, now) } else { resized(self.cheap, now.min(size(self.cheap))) }
+    }
+
     /// The choice rule of the `ply`-th decision of a game.
     pub(crate) fn choice(&self, ply: u32) -> Choice {
         let temperature = if ply < self.opening_decisions { self.opening_temperature } else { self.temperature };
         if temperature > 0.0 { Choice::Sample { temperature } } else { Choice::Visits }
+    }
+}
+
+/// What a budget counts to.
+fn size(budget: Budget) -> u32 {
+    match budget {
+        Budget::Simulations(n) | Budget::NewNodes { nodes: n, .. } => n,
+    }
+}
+
+/// The same kind of budget with another size; a cap on simulations keeps its proportion.
+fn resized(budget: Budget, n: u32) -> Budget {
+    match budget {
+        Budget::Simulations(_) => Budget::Simulations(n),
+        Budget::NewNodes { nodes, max_simulations } => {
+            let cap = u64::from(max_simulations) * u64::from(n) / u64::from(nodes.max(1));
+            Budget::NewNodes { nodes: n, max_simulations: u32::try_from(cap).unwrap_or(u32::MAX) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fogfall_game::Game;
+    use fogfall_games::KuhnPoker;
+
+    use super::*;
+
+    fn growing(full: Budget, cheap: Budget, start: u32, full_at: u64) -> PlaySettings {
+        let growth = Some(Growth { start, full_at });
+        PlaySettings { cheap, growth, ..PlaySettings::new(KuhnPoker::new().info(), full) }
+    }
+
+    #[test]
+    fn budgets_grow_linearly_with_the_train_steps_of_the_weights_and_then_stay() {
+        let settings = growing(Budget::Simulations(50), Budget::Simulations(16), 10, 1000);
+        let of = |full, step| settings.budget(full, step);
+        for (step, full, cheap) in [
+            (0, 10, 10),  // a cheap search is no larger than a full one
+            (99, 13, 13), // 10 + 40 * 99 / 1000 = 13.96
+            (250, 20, 16),
+            (1000, 50, 16),
+            (9000, 50, 16),
+        ] {
+            assert_eq!(of(true, step), Budget::Simulations(full), "step {step}");
+            assert_eq!(of(false, step), Budget::Simulations(cheap), "step {step}");
+        }
+        let steady = PlaySettings { growth: None, ..settings };
+        assert_eq!(steady.budget(true, 0), Budget::Simulations(50));
+    }
+
+    #[test]
+    fn a_budget_of_nodes_grows_with_its_cap_and_none_starts_above_its_goal() {
+        let nodes = |nodes, max_simulations| Budget::NewNodes { nodes, max_simulations };
+        let settings = growing(nodes(40, 320), nodes(8, 64), 20, 10);
+        assert_eq!(settings.budget(true, 5), nodes(30, 240)); // 20 + 20 / 2, eight times as many simulations
+        assert_eq!(settings.budget(false, 5), nodes(8, 64));
+        let above = growing(Budget::Simulations(8), Budget::Simulations(8), 64, 10);
+        assert_eq!(above.budget(true, 0), Budget::Simulations(8));
     }
 }

@@ -92,8 +92,7 @@ impl<G: Game> Slot<G> {
         self.full = full && !forced;
         let budget = match (forced, full) {
             (true, _) => Budget::Simulations(1),
-            (false, true) => settings.full,
-            (false, false) => settings.cheap,
+            (false, full) => settings.budget(full, self.version.step),
         };
         let noise = settings.noise.filter(|_| self.full);
         let seed = mix(mix(self.seed, SEARCH), ply);

@@ -1,4 +1,8 @@
-//! A worker: many slots on one thread, whose searches share batches.
+//! A worker: many slots on one thread, whose searches share batches. It plays without end, or games that it is given by
+//! number.
+//!
+//! **Invariant:** a game follows from its seed, the settings and its weights alone: not from the slot or worker that
+//! plays it, nor from the games beside it.
 
 use std::sync::Arc;
 
@@ -70,22 +74,60 @@ struct Brain<E> {
     hits: u64,
 }
 
+/// Which games a worker plays.
+enum Games {
+    /// One after the other. Their parts are numbered as they end.
+    Endless { started: u64, parts: u64 },
+    /// Those that it is given, until there are no more. A part has its game's number.
+    Given(Box<dyn FnMut() -> Option<u64> + Send>),
+}
+
+impl Games {
+    /// The number of the next game.
+    fn next(&mut self) -> Option<u64> {
+        match self {
+            Self::Endless { started, .. } => {
+                *started += 1;
+                Some(*started)
+            }
+            Self::Given(next) => next(),
+        }
+    }
+
+    /// The sequence number of the part of a game that has ended.
+    fn part(&mut self, game: u64) -> u64 {
+        match self {
+            Self::Endless { parts, .. } => {
+                *parts += 1;
+                *parts - 1
+            }
+            Self::Given(_) => game,
+        }
+    }
+}
+
+/// A game in progress and its number.
+struct Lane<G: Game> {
+    number: u64,
+    slot: Slot<G>,
+}
+
 /// Many slots on one thread. All games of a worker follow from its origin's seed, its settings and the weights it is
 /// given.
 pub struct Worker<G: Game, E: Evaluator> {
     game: Arc<G>,
     settings: PlaySettings,
     origin: Origin,
-    slots: Vec<Slot<G>>,
+    games: Games,
+    /// None where there was no game left to play.
+    lanes: Vec<Option<Lane<G>>>,
     /// Ascending by version; the last one starts games, older ones finish theirs.
     brains: Vec<Brain<E>>,
-    games_started: u64,
-    parts: u64,
     counts: WorkerCounts,
 }
 
 impl<G: Game, E: Evaluator> Worker<G, E> {
-    /// A worker of `slots` games, all started with `evaluator`.
+    /// A worker of `slots` games, all started with `evaluator`, that plays without end.
     ///
     /// # Panics
     /// If there are no slots.
@@ -97,28 +139,52 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
         version: Version,
         evaluator: Cached<E>,
     ) -> Self {
+        let games = Games::Endless { started: 0, parts: 0 };
+        Self::of(game, settings, origin, games, slots, version, evaluator)
+    }
+
+    /// A worker that plays the games whose numbers `next` gives, then is [idle](Self::is_idle). A game's number decides
+    /// its seed, below the origin's, and is the sequence number of its part.
+    ///
+    /// # Panics
+    /// If there are no slots.
+    pub fn of_games(
+        game: Arc<G>,
+        settings: PlaySettings,
+        origin: Origin,
+        next: impl FnMut() -> Option<u64> + Send + 'static,
+        slots: usize,
+        version: Version,
+        evaluator: Cached<E>,
+    ) -> Self {
+        Self::of(game, settings, origin, Games::Given(Box::new(next)), slots, version, evaluator)
+    }
+
+    fn of(
+        game: Arc<G>,
+        settings: PlaySettings,
+        origin: Origin,
+        games: Games,
+        slots: usize,
+        version: Version,
+        evaluator: Cached<E>,
+    ) -> Self {
         assert!(slots > 0, "a worker has at least one slot");
-        let mut worker = Self {
-            game,
-            settings,
-            origin,
-            slots: Vec::with_capacity(slots),
-            brains: Vec::new(),
-            games_started: 0,
-            parts: 0,
-            counts: WorkerCounts::default(),
-        };
+        let (lanes, brains, counts) = (Vec::with_capacity(slots), Vec::new(), WorkerCounts::default());
+        let mut worker = Self { game, settings, origin, games, lanes, brains, counts };
         worker.renew(version, evaluator);
         for _ in 0..slots {
-            let seed = worker.next_seed();
-            worker.slots.push(Slot::new(Arc::clone(&worker.game), &worker.settings, seed, version));
+            let Some(number) = worker.games.next() else { break };
+            let seed = mix(worker.origin.seed, number);
+            let slot = Slot::new(Arc::clone(&worker.game), &worker.settings, seed, version);
+            worker.lanes.push(Some(Lane { number, slot }));
         }
         worker
     }
 
-    fn next_seed(&mut self) -> u64 {
-        self.games_started += 1;
-        mix(self.origin.seed, self.games_started)
+    /// True once all games that it was given have ended.
+    pub fn is_idle(&self) -> bool {
+        self.lanes.iter().all(Option::is_none)
     }
 
     /// Gives the worker new weights. Games in progress finish with the weights they began with. Weights that are not
@@ -144,7 +210,7 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
 
     /// Asks one question a slot, evaluates the batch and brings the answers. Games that ended are appended to `out`.
     pub fn round(&mut self, out: &mut Vec<Trajectory>) {
-        for lane in 0..self.slots.len() {
+        for lane in 0..self.lanes.len() {
             self.gather(lane, out);
         }
         for brain in &mut self.brains {
@@ -154,7 +220,8 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
             brain.evaluator.evaluate(&mut brain.batch);
             for row in 0..brain.batch.len() {
                 let (prior, value) = brain.batch.answer(row);
-                self.slots[brain.batch.lane[row] as usize].apply(prior, value);
+                let lane = self.lanes[brain.batch.lane[row] as usize].as_mut();
+                lane.expect("a game that has asked goes on").slot.apply(prior, value);
             }
             self.counts.batches += 1;
             let hits = brain.evaluator.counts().hits;
@@ -163,14 +230,13 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
             brain.batch.clear();
         }
         let newest = self.version();
-        let slots = &self.slots;
-        self.brains.retain(|b| b.version == newest || slots.iter().any(|s| s.version == b.version));
+        let lanes = &self.lanes;
+        self.brains.retain(|b| b.version == newest || lanes.iter().flatten().any(|l| l.slot.version == b.version));
     }
 
-    /// Moves one slot on until it has asked a question.
+    /// Moves one slot on until it has asked a question or has no game left.
     fn gather(&mut self, lane: usize, out: &mut Vec<Trajectory>) {
-        loop {
-            let slot = &mut self.slots[lane];
+        while let Some(Lane { number, slot }) = &mut self.lanes[lane] {
             let version = slot.version;
             let brain =
                 self.brains.iter_mut().find(|b| b.version == version).expect("a brain lives while it is played");
@@ -183,18 +249,28 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
                     self.counts.evaluations += u64::from(decision.evaluations);
                     self.counts.nodes += u64::from(decision.new_nodes);
                     if let Some(finished) = finished {
-                        out.push(self.trajectory(lane, finished));
-                        let (seed, version) = (self.next_seed(), self.version());
-                        self.slots[lane].start(&self.settings, seed, version);
+                        let number = *number;
+                        out.push(self.trajectory(lane, number, finished));
+                        self.start_next(lane);
                     }
                 }
             }
         }
     }
 
-    fn trajectory(&mut self, lane: usize, finished: Finished) -> Trajectory {
-        let sequence = self.parts;
-        self.parts += 1;
+    fn start_next(&mut self, index: usize) {
+        let (version, next) = (self.version(), self.games.next());
+        match (&mut self.lanes[index], next) {
+            (Some(lane), Some(number)) => {
+                lane.number = number;
+                lane.slot.start(&self.settings, mix(self.origin.seed, number), version);
+            }
+            (lane, _) => *lane = None,
+        }
+    }
+
+    fn trajectory(&mut self, lane: usize, number: u64, finished: Finished) -> Trajectory {
+        let sequence = self.games.part(number);
         let truncated = finished.result == fogfall_proto::GameResult::Truncated;
         self.counts.games += 1;
         self.counts.truncated += u64::from(truncated);

@@ -8,8 +8,8 @@ use fogfall_games::{KuhnPoker, TicTacToe};
 use fogfall_proto::{GameResult, RowLayout, Trajectory, Version};
 use fogfall_search::{Budget, Cached, Choice, Hash, Rollout, RootNoise, SearchSettings, TreeLife, Uniform};
 use fogfall_selfplay::{
-    Agent, MatchSettings, Origin, PairResult, PlaySettings, Searcher, Worker, WorkerCounts, measure_match, play_match,
-    watch_match,
+    Agent, Growth, MatchSettings, Origin, PairResult, PlaySettings, Searcher, Worker, WorkerCounts, measure_match,
+    play_match, watch_match,
 };
 
 const FIRST: Version = Version { epoch: 1, step: 0 };
@@ -83,6 +83,47 @@ fn the_same_seed_plays_the_same_games_and_another_seed_others() {
     assert!(a.iter().zip(&b).any(|(a, b)| a.rows != b.rows));
     let parts: HashSet<_> = a.iter().map(|t| t.part).collect();
     assert_eq!(parts.len(), a.len(), "every part has its own id");
+}
+
+#[test]
+fn games_given_by_number_are_the_same_whatever_plays_beside_them() {
+    let game = Arc::new(KuhnPoker::new());
+    let play = |slots: usize, numbers: std::ops::Range<u64>| {
+        let mut numbers = numbers.into_iter();
+        let (evaluator, next) = (Cached::new(Hash { seed: 1 }, 64, 2), move || numbers.next());
+        let mut worker = Worker::of_games(game.clone(), noisy(&*game), origin(1), next, slots, FIRST, evaluator);
+        let mut out = Vec::new();
+        while !worker.is_idle() {
+            worker.round(&mut out);
+        }
+        out.sort_by_key(|t| t.part.sequence);
+        out.into_iter().map(|t| (t.part.sequence, t.seed, t.rows)).collect::<Vec<_>>()
+    };
+    let all = play(1, 100..130);
+    assert_eq!(all.iter().map(|(number, ..)| *number).collect::<Vec<_>>(), (100..130).collect::<Vec<_>>());
+    assert_eq!(play(7, 100..130), all);
+    assert_eq!(play(64, 100..130), all, "more slots than games");
+    assert_eq!(play(4, 110..120), all[10..20]);
+    assert_eq!(play(4, 5..5), []);
+}
+
+#[test]
+fn early_weights_search_less_where_budgets_grow_and_rows_say_how_much() {
+    let game = Arc::new(TicTacToe::new());
+    let settings = PlaySettings { growth: Some(Growth { start: 4, full_at: 20 }), ..noisy(&*game) };
+    let evaluator = |seed| Cached::new(Hash { seed }, 0, 9);
+    let mut worker = Worker::new(game.clone(), settings, origin(1), 4, FIRST, evaluator(1));
+    worker.renew(SECOND, evaluator(2));
+    let mut out = Vec::new();
+    while out.len() < 12 {
+        worker.round(&mut out);
+    }
+    let rows: Vec<_> = out.iter().flat_map(|t| layout(&*game).rows(&t.rows).map(|r| r.to_row())).collect();
+    for row in rows.iter().filter(|row| row.legal.len() > 1) {
+        let expected = if row.version == FIRST { 4 } else { 14 }; // 4 + (24 - 4) * 10 / 20
+        assert_eq!(row.simulations, expected, "{}", row.version);
+    }
+    assert!(rows.iter().any(|row| row.version == FIRST) && rows.iter().any(|row| row.version == SECOND));
 }
 
 #[test]
