@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use fogfall_eval::ExactFigures;
 use fogfall_game::{Game, GameVisitor};
-use fogfall_pipeline::SearchFlags;
 use serde::Serialize;
 
-use crate::agent::AgentSpec;
+use crate::agent::{AgentFlags, AgentSpec};
 
 /// A game with more positions or tree nodes than this would be searched for hours.
 const MAX_SIZE: usize = 1_000_000;
@@ -19,8 +18,8 @@ pub struct Exact {
     pub a: String,
     /// Root seed.
     pub seed: u64,
-    /// How it searches.
-    pub flags: SearchFlags,
+    /// How it searches and chooses, but for its own settings.
+    pub flags: AgentFlags,
 }
 
 /// The figure.
@@ -30,7 +29,7 @@ pub struct ExactReport {
     pub game: String,
     /// The agent.
     pub a: String,
-    /// Simulations a move of agents with a network.
+    /// Simulations a move, or nodes it adds.
     pub simulations: u32,
     /// What is measured.
     pub figure: String,
@@ -52,15 +51,12 @@ impl GameVisitor for Exact {
         let name = &game.info().name;
         let exact = ExactFigures::up_to(&*game, MAX_SIZE)
             .with_context(|| format!("{name} is too large for exact figures, or draws its start at random"))?;
-        let spec = AgentSpec::parse(&self.a, &*game)?;
-        let mut flags = self.flags;
-        if let AgentSpec::Search { simulations } = spec {
-            flags.simulations = simulations;
-        }
-        let mut player = spec
-            .searcher(&*game, &flags)
-            .with_context(|| format!("'{}' does not search: give search:N or weights", self.a))?;
+        let spec = AgentSpec::parse(&self.a, &*game, &self.flags)?;
+        ensure!(!spec.wants_equal_cpu(), "search:cpu takes the CPU time of another side, and here is none");
+        ensure!(!spec.cheats(), "'{}' sees what is hidden: there is no policy to measure", self.a);
+        let mut player =
+            spec.searcher(&*game).with_context(|| format!("'{}' does not search: give search:N or weights", self.a))?;
         let value = exact.measure(&game, &mut player, self.seed)?;
-        Ok(ExactReport { game: name.clone(), a: self.a, simulations: flags.simulations, figure: exact.name(), value })
+        Ok(ExactReport { game: name.clone(), a: self.a, simulations: spec.simulations(), figure: exact.name(), value })
     }
 }

@@ -1,15 +1,21 @@
-//! The actor: what plays without training. Matches between agents, exact figures of agents in small games, replays of
-//! recorded games, checks of rules. Free of torch.
+//! The actor: what plays without training. Matches between agents, ratings of a run's checkpoints, tests for promotion,
+//! exact figures of agents in small games, replays of recorded games, checks of rules. Free of torch.
 //!
 //! [`main`] makes a studio's own actor ten lines long.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-mod agent;
 mod cli;
+mod commands;
+
+mod agent;
+mod canvas;
+mod equal_cpu;
 mod exact;
+mod ladder;
 mod matches;
 mod parts;
+mod promote;
 pub mod replay;
 mod rules;
 mod solve;
@@ -18,15 +24,12 @@ mod wrap;
 
 use std::process::ExitCode;
 
-use fogfall_game::{GameError, GameSet};
-use fogfall_service::{settings::Mistakes, telemetry};
-
-/// Bad usage: flags, settings, rules.
-const EXIT_USAGE: u8 = 2;
+use fogfall_game::GameSet;
+use fogfall_service::telemetry;
 
 /// Runs the actor with the games of a set. The process's arguments and environment say what to do.
 pub fn main<S: GameSet>() -> ExitCode {
-    let matches = cli::command::<S>().get_matches();
+    let matches = commands::command::<S>().get_matches();
     let filter = std::env::var(telemetry::FILTER_ENV).ok();
     let done = telemetry::init(telemetry::LogFormat::Text, filter.as_deref())
         .map_err(anyhow::Error::from)
@@ -35,11 +38,7 @@ pub fn main<S: GameSet>() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             report(&error);
-            if error.is::<Mistakes>() || error.is::<GameError>() {
-                ExitCode::from(EXIT_USAGE)
-            } else {
-                ExitCode::FAILURE
-            }
+            cli::error_code(&matches, &error)
         }
     }
 }

@@ -1,7 +1,6 @@
 //! `actor rules check`: plays a game by a text of rules and says whether it is one worth playing. Mistakes in the text
 //! are found before: they are the game's own to report.
 
-mod canvas;
 mod page;
 mod plots;
 mod report;
@@ -11,11 +10,13 @@ use std::sync::Arc;
 use anyhow::Result;
 use fogfall_eval::balance::{Balance, PlayedGame, PlayedMatch};
 use fogfall_game::{Actions, Game, GameVisitor, Turn, mix};
-use fogfall_pipeline::SearchFlags;
 use fogfall_selfplay::{MatchSettings, watch_match};
 
 pub use self::report::RulesReport;
-use crate::{agent::AgentSpec, parts::in_parts};
+use crate::{
+    agent::{AgentFlags, AgentSpec},
+    parts::in_parts,
+};
 
 /// Games in progress a thread.
 const SLOTS: usize = 32;
@@ -35,7 +36,7 @@ pub struct Check {
     /// Root seed.
     pub seed: u64,
     /// How players search.
-    pub flags: SearchFlags,
+    pub flags: AgentFlags,
 }
 
 /// A player by name.
@@ -62,7 +63,7 @@ impl GameVisitor for Check {
             seed: self.seed,
             fights: 2 * self.pairs,
             search_fights: 2 * self.search_pairs,
-            simulations: self.flags.simulations,
+            simulations: self.flags.search.simulations,
             max_decisions: game.info().max_decisions,
             balance: Balance::of(&game.info().actions, &matches, &judges, RANDOM),
         })
@@ -83,14 +84,14 @@ impl Check {
     fn players(&self, game: &impl Game) -> Result<Vec<Player>> {
         let search = match &self.weights {
             Some(path) => path.clone(),
-            None => format!("search:{}", self.flags.simulations),
+            None => format!("search:{}", self.flags.search.simulations),
         };
         let names = [RANDOM].iter().chain(game.experts()).map(|&name| name.to_owned()).chain([search]);
         names
             .map(|name| {
-                let spec = AgentSpec::parse(&name, game)?;
-                let searches = matches!(spec, AgentSpec::Search { .. } | AgentSpec::Network(_));
-                let name = if matches!(spec, AgentSpec::Network(_)) { "network".to_owned() } else { name };
+                let spec = AgentSpec::parse(&name, game, &self.flags)?;
+                let searches = spec.searches();
+                let name = if spec.has_network() { "network".to_owned() } else { name };
                 Ok(Player { name, spec, searches })
             })
             .collect()
@@ -99,7 +100,7 @@ impl Check {
     fn play<G: Game>(&self, game: &Arc<G>, players: [&Player; 2], seed: u64) -> Result<PlayedMatch> {
         let searches = players.iter().any(|player| player.searches);
         let pairs = in_parts(if searches { self.search_pairs } else { self.pairs }, |first_pair, pairs| {
-            let mut agents = players.map(|player| player.spec.agent(&**game, &self.flags));
+            let mut agents = players.map(|player| player.spec.agent(&**game));
             let settings = MatchSettings { pairs, first_pair, slots: SLOTS, seed };
             let mut played = vec![[None, None]; pairs as usize];
             let mut legal = Actions::new();

@@ -5,8 +5,8 @@ use fogfall_eval::Interval;
 use fogfall_eval::balance::{Balance, Lengths, OptionStats};
 use plotters::style::RGBColor;
 
-use super::canvas::{Axis, COLOURS, Canvas, FAINT, GREY, HEAD, INK, Side, sheet};
 use super::report::RulesReport;
+use crate::canvas::{Axis, COLOURS, Canvas, Drawn, FAINT, GREY, HEAD, INK, Side, sheet, step};
 
 /// A drawn plot.
 pub(super) struct Plot {
@@ -16,8 +16,6 @@ pub(super) struct Plot {
     pub(super) caption: &'static str,
     pub(super) svg: String,
 }
-
-type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 /// All plots that the game has something to show in.
 pub(super) fn all(report: &RulesReport) -> Result<Vec<Plot>> {
@@ -50,13 +48,6 @@ pub(super) fn all(report: &RulesReport) -> Result<Vec<Plot>> {
 
 fn subtitle(report: &RulesReport) -> String {
     format!("{} by {}, seed {}", report.game, report.rules, report.seed)
-}
-
-/// A step between labels such that there are about `parts` of them.
-fn step(span: f64, parts: f64) -> f64 {
-    let raw = span / parts;
-    let unit = 10f64.powf(raw.log10().floor());
-    [1.0, 2.0, 5.0, 10.0].into_iter().map(|factor| factor * unit).find(|&step| step >= raw).unwrap_or(unit)
 }
 
 fn lengths(report: &RulesReport) -> Result<String> {

@@ -6,7 +6,8 @@ use fogfall_games::{Battle, TicTacToe};
 use super::*;
 
 fn check<G: Game>(game: G, pairs: u32) -> RulesReport {
-    let flags = SearchFlags { simulations: 16, ..Default::default() };
+    let mut flags = AgentFlags::default();
+    flags.search.simulations = 16;
     let order =
         Check { source: "<mine>.toml".to_owned(), pairs, search_pairs: pairs / 4, weights: None, seed: 1, flags };
     order.visit(Arc::new(game)).unwrap()
