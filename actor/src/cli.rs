@@ -2,7 +2,7 @@
 
 use std::{fs::File, io::BufReader, path::PathBuf, process::ExitCode};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use clap::ArgMatches;
 use fogfall_game::{GameError, GameSet, GameVisitor};
 use fogfall_pipeline::{PlayFlags, SearchFlags};
@@ -85,6 +85,8 @@ fn pairs(matches: &ArgMatches, name: &str) -> u32 {
 fn climb<S: GameSet>(matches: &ArgMatches) -> anyhow::Result<()> {
     let most = matches.get_one::<u32>("checkpoints").copied().context("--checkpoints has a default")?;
     let run = matches.get_one::<PathBuf>("run").map(|dir| RunWeights::read(dir, most as usize)).transpose()?;
+    let svg = matches.get_one::<PathBuf>("svg");
+    ensure!(svg.is_none() || run.is_some(), "--svg draws the curve of a run: it needs --run");
     let asked = matches.get_one::<String>("game");
     let game = match (asked, run.as_ref().map(|run| &run.manifest)) {
         (Some(game), Some(of)) if *game != of.game => bail!("--game {game}: the run is of {}", of.game),
@@ -103,7 +105,7 @@ fn climb<S: GameSet>(matches: &ArgMatches) -> anyhow::Result<()> {
     };
     let report = S::with(&game, rules.as_deref(), order)??;
     print(matches, &report)?;
-    match matches.get_one::<PathBuf>("svg") {
+    match svg {
         Some(path) => ladder::write_plot(&report, path),
         None => Ok(()),
     }

@@ -68,6 +68,8 @@ fn a_ladder_of_named_agents_is_anchored_where_it_is_told() {
     assert_eq!(names, ["random", "search:5", "search:100"]);
     assert_eq!(report["players"][1]["elo"]["mean"], 0.0);
     assert_eq!(report["meetings"].as_array().unwrap().len(), 3);
+    let (code, _, error) = actor(&[&args[..], &["--svg", "curve.svg"]].concat());
+    assert_eq!((code, error.as_str()), (1, "error: --svg draws the curve of a run: it needs --run\n"));
     let (code, _, error) = actor(&["ladder"]);
     assert_eq!(code, 2);
     assert!(error.contains("--game <GAME>"), "{error}");
