@@ -1,14 +1,17 @@
 //! What a run begins with: all of it new, or where a checkpoint left it.
 
+use std::{collections::hash_map::RandomState, hash::BuildHasher};
+
 use anyhow::Context;
 use fogfall_game::{GameInfo, mix};
 use fogfall_net::{Shape, Weights};
 use fogfall_proto::Manifest;
 use fogfall_replay::LimiterCounts;
+use fogfall_selfplay::Origin;
 
 use crate::{
     cli::{Flags, Order},
-    resume::{self, Totals},
+    resume::{self, RoundState, Totals},
     run_dir::{self, RunDir},
     saver::TRAINER_FILE,
     train::{self, Device, TrainSettings, Trainer},
@@ -33,6 +36,10 @@ pub struct Beginning {
     pub totals: Totals,
     /// The limiter's counters.
     pub limiter: LimiterCounts,
+    /// Position in the replay log up to which the window had read; none for a new run.
+    pub log_position: Option<u64>,
+    /// Where the rounds of lockstep stand.
+    pub rounds: RoundState,
     /// The epoch of this start must lie above.
     pub above: u32,
     /// What a person should know.
@@ -64,9 +71,23 @@ impl Beginning {
             ordinal: stored.map_or(0, |state| state.ordinal),
             totals: stored.map_or_else(Totals::default, |state| state.totals),
             limiter: stored.map_or_else(LimiterCounts::default, |state| state.limiter),
+            log_position: stored.map(|state| state.log_position),
+            rounds: stored.map_or_else(RoundState::default, |state| state.rounds),
             above: dir.last_epoch()?.max(stored.map_or(0, |state| state.version.epoch)),
             notices,
         })
+    }
+
+    /// What games of this run carry, played by a root seed.
+    pub fn origin(&self, seed: u64) -> Origin {
+        Origin {
+            run: self.manifest.run.clone(),
+            rules_hash: self.manifest.rules_hash(),
+            settings_hash: self.manifest.settings_hash(),
+            // No other start ever has the same.
+            publisher: RandomState::new().hash_one(seed),
+            seed,
+        }
     }
 }
 

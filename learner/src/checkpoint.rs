@@ -126,6 +126,18 @@ impl CheckpointStore {
         sync_dir(dir)
     }
 
+    /// Makes an earlier checkpoint the latest; nothing happens if it is that already or does not lie here.
+    ///
+    /// # Errors
+    /// If that cannot be written.
+    pub fn make_latest(&self, version: Version) -> anyhow::Result<()> {
+        let path = self.dir.join(name(version));
+        if path.is_dir() && !self.latest().is_ok_and(|latest| latest == Some(path.clone())) {
+            self.point_at(version).with_context(|| format!("cannot make {} the latest", path.display()))?;
+        }
+        Ok(())
+    }
+
     fn point_at(&self, version: Version) -> io::Result<()> {
         let unfinished = self.dir.join(format!("{UNFINISHED}{LATEST_FILE}"));
         write_synced(&unfinished, format!("{}\n", name(version)).as_bytes())?;
@@ -302,6 +314,9 @@ mod tests {
         assert!(store.save(at(10), &files(3), &"again").is_err(), "a checkpoint never changes");
         store.save(Version { epoch: 2, step: 7 }, &files(4), &"rolled back").unwrap();
         assert!(store.latest().unwrap().unwrap().ends_with("0002.000000000007"), "a later start is newer");
+        store.make_latest(at(10)).unwrap();
+        store.make_latest(at(11)).unwrap(); // there is none
+        assert!(store.latest().unwrap().unwrap().ends_with("0001.000000000010"), "the branch before is gone on with");
     }
 
     #[test]

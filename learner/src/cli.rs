@@ -17,7 +17,7 @@ use crate::{
     replay,
     resume::{RunState, locate},
     run_dir::RunDir,
-    settings::{NetworkFlags, ReplayFlags, RunFlags, TrainFlags},
+    settings::{LockstepFlags, NetworkFlags, ReplayFlags, RunFlags, TrainFlags},
 };
 
 /// All groups of settings.
@@ -33,6 +33,8 @@ pub struct Flags {
     pub train: TrainFlags,
     /// Replay.
     pub replay: ReplayFlags,
+    /// Lockstep.
+    pub lockstep: LockstepFlags,
     /// Run.
     pub run: RunFlags,
 }
@@ -45,6 +47,7 @@ impl Flags {
             network: loader.load(),
             train: loader.load(),
             replay: loader.load(),
+            lockstep: loader.load(),
             run: loader.load(),
         }
     }
@@ -52,11 +55,8 @@ impl Flags {
     /// All of them, as text.
     pub fn texts(&self) -> BTreeMap<String, String> {
         let mut texts = self.search.texts();
-        for group in
-            [self.play.texts(), self.network.texts(), self.train.texts(), self.replay.texts(), self.run.texts()]
-        {
-            texts.extend(group);
-        }
+        let groups = [self.play.texts(), self.network.texts(), self.train.texts(), self.replay.texts()];
+        texts.extend(groups.into_iter().chain([self.lockstep.texts(), self.run.texts()]).flatten());
         texts
     }
 
@@ -68,7 +68,8 @@ impl Flags {
     /// What is known of each.
     pub fn keys() -> impl Iterator<Item = &'static Key> {
         let groups = [SearchFlags::keys(), PlayFlags::keys(), NetworkFlags::keys()];
-        groups.into_iter().chain([TrainFlags::keys(), ReplayFlags::keys(), RunFlags::keys()]).flatten()
+        let more = [TrainFlags::keys(), ReplayFlags::keys(), LockstepFlags::keys(), RunFlags::keys()];
+        groups.into_iter().chain(more).flatten()
     }
 }
 
@@ -157,6 +158,7 @@ pub fn command<S: GameSet>() -> Command {
     let command = with_settings::<NetworkFlags>(command);
     let command = with_settings::<TrainFlags>(command);
     let command = with_settings::<ReplayFlags>(command);
+    let command = with_settings::<LockstepFlags>(command);
     with_settings::<RunFlags>(command)
 }
 

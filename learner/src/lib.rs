@@ -13,8 +13,10 @@ mod settings;
 
 mod beginning;
 mod local;
+mod lockstep;
 mod pipeline;
 mod replay;
+mod supply;
 
 mod batch;
 mod checkpoint;

@@ -10,7 +10,7 @@ use anyhow::{anyhow, bail};
 use fogfall_bus::{Bus, MemoryBus, MemoryBusSettings};
 use fogfall_game::{Game, GameInfo, GameVisitor, mix};
 use fogfall_net::Net;
-use fogfall_pipeline::{VersionedNet, WeightsCell};
+use fogfall_pipeline::{StageCounts, Stages, Troubles, VersionedNet, WeightsCell};
 use fogfall_proto::Version;
 use fogfall_service::{admin::Vitals, shutdown::Stop};
 use tokio::runtime::Runtime;
@@ -20,12 +20,15 @@ use crate::{
     board::Board,
     cli::{Flags, Order},
     evaluation::{Evaluation, EvaluationSettings},
+    lockstep::Lockstep,
     output::Output,
-    pipeline::{Pipeline, Shared},
+    pipeline::{Pipeline, PlayMeter, Shared},
     replay,
     reporter::{Reporter, Sources},
     run_dir::RunDir,
     saver::Saver,
+    show::MetricsFile,
+    supply::{Concurrent, Supply},
     train_loop::{TrainLoop, TrainLoopSettings, Trained},
 };
 
@@ -67,7 +70,8 @@ struct Run<'a> {
     runtime: &'a Runtime,
     shared: Shared,
     board: Board,
-    pipeline: Pipeline,
+    /// None in lockstep, where the train loop does all of it.
+    pipeline: Option<Pipeline>,
     evaluation: Option<JoinHandle<()>>,
     evaluation_stop: Stop,
     train: JoinHandle<anyhow::Result<Trained>>,
@@ -96,14 +100,23 @@ impl<'a> Run<'a> {
         let epoch = runtime.block_on(bus.claim(&beginning.manifest, beginning.above))?;
         dir.note_epoch(epoch)?;
         let mut saver = Saver::open(dir, &beginning, flags, &replay.intake)?;
-        if order.checkpoint.is_none() {
-            saver.save(&beginning.trainer, epoch, beginning.ordinal)?;
+        match &order.checkpoint {
+            None => saver.save(&beginning.trainer, epoch, beginning.ordinal, beginning.rounds)?,
+            Some(checkpoint) => saver.go_on_from(checkpoint.state.version)?,
         }
-        let shared = Shared { runtime: runtime.handle().clone(), bus, log: replay.log, intake: replay.intake, epoch };
-        let pipeline = Pipeline::start(game, &beginning, flags, &shared)?;
+        let stages = Stages {
+            runtime: runtime.handle().clone(),
+            bus,
+            counts: Arc::new(StageCounts::default()),
+            troubles: Arc::new(Troubles::default()),
+        };
+        let weights = Arc::new(WeightsCell::new(first_weights(&beginning, epoch)?));
+        let shared = Shared { stages, log: replay.log, intake: replay.intake, weights, epoch };
+        let (pipeline, supply, meter) = start_playing(game, &beginning, flags, &shared)?;
         let (evaluation_stop, train_stop) = (Stop::new(), Stop::new());
-        let evaluation = start_evaluation(game, &beginning, flags, &pipeline.weights, &board, &evaluation_stop)?;
-        let sources = Sources::of(order, &beginning, &shared, &pipeline, &board)?;
+        let evaluation = start_evaluation(game, &beginning, flags, &shared.weights, &board, &evaluation_stop)?;
+        let step_log = flags.run.step_log.then(|| MetricsFile::open(dir.steps())).transpose()?;
+        let sources = Sources::of(order, &beginning, &shared, meter, &board)?;
         let reporter = Reporter::new(sources, &vitals, window_filled);
         saver.count(Box::new(reporter.totals()));
         let train = TrainLoop {
@@ -111,11 +124,13 @@ impl<'a> Run<'a> {
             trainer: beginning.trainer,
             epoch,
             ordinal: beginning.ordinal,
+            supply,
             intake: Arc::clone(&shared.intake),
-            bus: Arc::clone(&shared.bus),
-            runtime: shared.runtime.clone(),
+            bus: Arc::clone(&shared.stages.bus),
+            runtime: shared.stages.runtime.clone(),
             saver,
             board: board.clone(),
+            step_log,
             heartbeat: vitals.heartbeat("train loop", STUCK_AFTER),
         }
         .start(&train_stop)?;
@@ -144,7 +159,7 @@ impl<'a> Run<'a> {
             if over || self.train.is_finished() {
                 break;
             }
-            if self.pipeline.has_died() {
+            if self.pipeline.as_ref().is_some_and(Pipeline::has_died) {
                 bail!("a stage has died; its panic is in the log");
             }
         }
@@ -160,7 +175,7 @@ impl<'a> Run<'a> {
         self.evaluation_stop.request("the run ends");
         self.train_stop.request("the run ends");
         let trained = self.train.join().map_err(|_| anyhow!("the train thread has died; its panic is in the log"));
-        let played = self.pipeline.stop(stop).map(|lost| {
+        let played = self.pipeline.map_or(Ok(0), |pipeline| pipeline.stop(stop)).map(|lost| {
             if lost > 0 {
                 self.board.notice(format!("{lost} finished games were given up: there was no time to store them"));
             }
@@ -179,6 +194,30 @@ fn bus(info: &GameInfo, flags: &Flags, beginning: &Beginning) -> Arc<dyn Bus> {
     let rows = replay::longest_game(info, flags) * beginning.manifest.row_layout().row_bytes();
     let capacity_bytes = BUS_BYTES.max(2 * (rows + TRAJECTORY_BYTES)) as u64;
     Arc::new(MemoryBus::new(MemoryBusSettings { capacity_bytes, ..MemoryBusSettings::default() }))
+}
+
+fn first_weights(beginning: &Beginning, epoch: u32) -> anyhow::Result<VersionedNet> {
+    let net = Arc::new(Net::new(&beginning.trainer.averaged()?));
+    Ok(VersionedNet { version: Version { epoch, step: beginning.trainer.steps() }, net })
+}
+
+/// Those who bring rows: stages of their own, or in lockstep the train loop's supply alone.
+fn start_playing<G: Game>(
+    game: &Arc<G>,
+    beginning: &Beginning,
+    flags: &Flags,
+    shared: &Shared,
+) -> anyhow::Result<(Option<Pipeline>, Box<dyn Supply>, PlayMeter)> {
+    if flags.lockstep.lockstep {
+        let lockstep = Lockstep::new(game, beginning, flags, shared)?;
+        let meter = lockstep.meter();
+        return Ok((None, Box::new(lockstep), meter));
+    }
+    let pipeline = Pipeline::start(game, beginning, flags, shared)?;
+    let (meter, intake) = (pipeline.meter(), Arc::clone(&shared.intake));
+    let (batch_rows, publish_steps) = (flags.train.batch_rows, flags.run.publish_steps);
+    let supply = Concurrent { intake, batch_rows, publish_steps, rounds: beginning.rounds };
+    Ok((Some(pipeline), Box::new(supply), meter))
 }
 
 fn start_evaluation<G: Game>(

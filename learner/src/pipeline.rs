@@ -2,8 +2,6 @@
 //! another.
 
 use std::{
-    collections::hash_map::RandomState,
-    hash::BuildHasher,
     sync::{Arc, atomic::Ordering::Relaxed},
     thread::JoinHandle,
     time::Duration,
@@ -11,19 +9,12 @@ use std::{
 
 use anyhow::ensure;
 use crossbeam_channel::bounded;
-use fogfall_bus::Bus;
-use fogfall_game::{Game, mix};
-use fogfall_net::Net;
-use fogfall_pipeline::{
-    Intake, Outlet, SelfPlay, SelfPlaySettings, StageCounts, Stages, Troubles, VersionedNet, WeightsCell,
-};
-use fogfall_proto::Version;
+use fogfall_game::{Game, GameInfo, mix};
+use fogfall_pipeline::{Intake, Outlet, SelfPlay, SelfPlaySettings, SelfPlayStats, Stages, WeightsCell};
 use fogfall_replay::ReplayLog;
-use fogfall_selfplay::Origin;
 use fogfall_service::shutdown::Stop;
-use tokio::runtime::Handle;
 
-use crate::{beginning::Beginning, cli::Flags};
+use crate::{beginning::Beginning, cli::Flags, resume::Totals};
 
 /// Finished games that may wait for the publish stage.
 const FINISHED_GAMES: usize = 16;
@@ -32,28 +23,34 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Stream of self-play, below the run's seed.
 const SELFPLAY_STREAM: u64 = 1;
 
-/// What the stages of this process share.
+/// What all parts of this process share.
+#[derive(Clone)]
 pub struct Shared {
-    /// Drives futures.
-    pub runtime: Handle,
-    /// The bus.
-    pub bus: Arc<dyn Bus>,
+    /// Runtime and bus, and what is counted.
+    pub stages: Stages,
     /// The replay log.
     pub log: Arc<dyn ReplayLog>,
     /// Window and limiter.
     pub intake: Arc<Intake>,
+    /// The newest weights.
+    pub weights: Arc<WeightsCell>,
     /// The epoch of this start.
     pub epoch: u32,
 }
 
+/// What is seen of the playing, whoever drives it.
+#[derive(Clone)]
+pub struct PlayMeter {
+    /// What was done and how long it waited.
+    pub stats: Arc<dyn Fn() -> SelfPlayStats + Send + Sync>,
+    /// What a checkpoint counts of this start; its time is left at 0.
+    pub totals: Arc<dyn Fn() -> Totals + Send + Sync>,
+}
+
 /// The running stages.
 pub struct Pipeline {
-    /// Their counters and troubles.
-    pub stages: Stages,
-    /// The stage that plays.
-    pub self_play: Arc<SelfPlay>,
-    /// The newest weights.
-    pub weights: Arc<WeightsCell>,
+    stages: Stages,
+    self_play: Arc<SelfPlay>,
     intake: Arc<Intake>,
     play_stop: Stop,
     give_up: Stop,
@@ -76,42 +73,22 @@ impl Pipeline {
         flags: &Flags,
         shared: &Shared,
     ) -> anyhow::Result<Self> {
-        let stages = Stages {
-            runtime: shared.runtime.clone(),
-            bus: Arc::clone(&shared.bus),
-            counts: Arc::new(StageCounts::default()),
-            troubles: Arc::new(Troubles::default()),
-        };
-        let (log, intake, manifest) = (&shared.log, &shared.intake, &beginning.manifest);
-        let version = Version { epoch: shared.epoch, step: beginning.trainer.steps() };
-        let net = Arc::new(Net::new(&beginning.trainer.averaged()?));
-        let weights = Arc::new(WeightsCell::new(VersionedNet { version, net }));
+        let Shared { stages, log, intake, weights, epoch } = shared.clone();
+        let manifest = &beginning.manifest;
         let (play_stop, give_up, ingest_stop, follow_stop) = (Stop::new(), Stop::new(), Stop::new(), Stop::new());
-        let follow = stages.follow(Arc::clone(log), Arc::clone(intake), follow_stop.clone())?;
-        let ingest = stages.ingest(manifest.clone(), Arc::clone(log), Some(Arc::clone(intake)), ingest_stop.clone())?;
+        let follow = stages.follow(Arc::clone(&log), Arc::clone(&intake), follow_stop.clone())?;
+        let ingest = stages.ingest(manifest.clone(), log, Some(Arc::clone(&intake)), ingest_stop.clone())?;
         let watch = stages.watch_weights(beginning.shape.clone(), Arc::clone(&weights), play_stop.clone())?;
         let (games, finished) = bounded(FINISHED_GAMES);
         let publish = stages.publish(finished, give_up.clone())?;
-        let settings = SelfPlaySettings {
-            play: flags.play.play(&flags.search, game.info()),
-            threads: play_threads(flags)?,
-            slots: flags.run.slots,
-            cache_entries: flags.run.cache_entries,
-        };
-        let origin = Origin {
-            run: manifest.run.clone(),
-            rules_hash: manifest.rules_hash(),
-            settings_hash: manifest.settings_hash(),
-            publisher: RandomState::new().hash_one(shared.epoch),
-            seed: mix(mix(flags.run.seed, SELFPLAY_STREAM), u64::from(shared.epoch)),
-        };
+        let settings = self_play_settings(game.info(), flags)?;
+        let origin = beginning.origin(mix(mix(flags.run.seed, SELFPLAY_STREAM), u64::from(epoch)));
         let outlet = Outlet { games, give_up: give_up.clone() };
         let self_play = Arc::new(SelfPlay::start(game, &settings, &origin, &weights, &outlet, &play_stop)?);
         Ok(Self {
             stages,
             self_play,
-            weights,
-            intake: Arc::clone(intake),
+            intake,
             play_stop,
             give_up,
             ingest_stop,
@@ -121,6 +98,25 @@ impl Pipeline {
             follow,
             watch,
         })
+    }
+
+    /// What is seen of the playing. A game counts once it has ended, its rows once they are stored.
+    pub fn meter(&self) -> PlayMeter {
+        let (self_play, counts) = (Arc::clone(&self.self_play), Arc::clone(&self.stages.counts));
+        let played = Arc::clone(&self_play);
+        PlayMeter {
+            stats: Arc::new(move || self_play.stats()),
+            totals: Arc::new(move || {
+                let played = played.stats().counts;
+                Totals {
+                    games: played.games,
+                    truncated: played.truncated,
+                    rows: counts.stored_rows.load(Relaxed),
+                    evaluations: played.evaluations,
+                    elapsed_s: 0.0,
+                }
+            }),
+        }
     }
 
     /// True if a stage has ended that nobody stopped: it panicked.
@@ -157,6 +153,19 @@ impl Pipeline {
         let (played, counts) = (self.self_play.stats().counts.games, &self.stages.counts);
         Ok(played.saturating_sub(counts.stored.load(Relaxed) + counts.refused.load(Relaxed)))
     }
+}
+
+/// How self-play is sized and plays.
+///
+/// # Errors
+/// If the system does not say how many cores there are.
+pub fn self_play_settings(info: &GameInfo, flags: &Flags) -> std::io::Result<SelfPlaySettings> {
+    Ok(SelfPlaySettings {
+        play: flags.play.play(&flags.search, info),
+        threads: play_threads(flags)?,
+        slots: flags.run.slots,
+        cache_entries: flags.run.cache_entries,
+    })
 }
 
 /// Threads that play: as asked for, or one a core.

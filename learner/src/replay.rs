@@ -6,7 +6,7 @@ use anyhow::Context;
 use fogfall_game::GameInfo;
 use fogfall_pipeline::Intake;
 use fogfall_proto::RowLayout;
-use fogfall_replay::{FileLog, FileLogSettings, LimiterSettings, ReplayLog, SampleToInsert, Window};
+use fogfall_replay::{Bounds, FileLog, FileLogSettings, LimiterSettings, ReplayLog, SampleToInsert, Window};
 use tokio::runtime::Runtime;
 
 use crate::{beginning::Beginning, board::Board, cli::Flags, run_dir::RunDir};
@@ -105,8 +105,9 @@ pub fn open(
             recovery.torn_bytes, recovery.damaged_rows
         ));
     }
+    let bounds = if flags.lockstep.lockstep { rewind(&log, beginning, board, runtime)? } else { recovery.bounds };
     let capacity = flags.replay.window_rows;
-    let start = recovery.bounds.first.max(recovery.bounds.end.saturating_sub(capacity as u64));
+    let start = bounds.first.max(bounds.end.saturating_sub(capacity as u64));
     let mut window = Window::new(layout, capacity, flags.replay.window_bytes.0, start)?;
     loop {
         let rows = runtime.block_on(log.read(window.next(), FILL_BYTES))?;
@@ -115,9 +116,27 @@ pub fn open(
         }
         window.follow(&rows)?;
     }
-    if !window.is_empty() {
-        limiter.rebase(window.len() as u64);
+    let (held, then) = (window.len() as u64, limiter.size());
+    let exact = flags.lockstep.lockstep && held == then && beginning.log_position.is_none_or(|at| at == bounds.end);
+    if flags.lockstep.lockstep && !exact {
+        board.notice(format!(
+            "the window cannot be filled as the checkpoint left it ({then} rows then, {held} now): the steps will not be \
+             those of an unbroken run"
+        ));
     }
-    let rows_stored = recovery.bounds.end;
-    Ok(Replay { log: Arc::new(log), intake: Arc::new(Intake::new(window, limiter)), rows_stored })
+    if held > 0 && !exact {
+        limiter.rebase(held);
+    }
+    Ok(Replay { log: Arc::new(log), intake: Arc::new(Intake::new(window, limiter)), rows_stored: bounds.end })
+}
+
+/// Drops what was stored after the checkpoint: in lockstep its games are played again.
+fn rewind(log: &FileLog, beginning: &Beginning, board: &Board, runtime: &Runtime) -> anyhow::Result<Bounds> {
+    if let Some(position) = beginning.log_position {
+        let dropped = log.rewind(position)?;
+        if dropped > 0 {
+            board.notice(format!("{dropped} rows were stored after the checkpoint: their games are played again"));
+        }
+    }
+    Ok(runtime.block_on(log.bounds())?)
 }

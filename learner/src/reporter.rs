@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fogfall_pipeline::{Intake, IntakeStatus, SelfPlay, SelfPlayStats, Stages, Trouble, Waiting};
+use fogfall_pipeline::{Intake, IntakeStatus, SelfPlayStats, Stages, Trouble, Waiting};
 use fogfall_proto::Manifest;
 use fogfall_service::admin::{Condition, Heartbeat, Vitals};
 
@@ -15,7 +15,7 @@ use crate::{
     beginning::Beginning,
     board::Board,
     cli::{Flags, Order},
-    pipeline::{Pipeline, Shared, play_threads},
+    pipeline::{PlayMeter, Shared, play_threads},
     resume::Totals,
     status::{Phase, Status, Wait},
 };
@@ -46,7 +46,7 @@ pub struct Sources {
     /// Stages.
     pub stages: Stages,
     /// Self-play.
-    pub self_play: Arc<SelfPlay>,
+    pub play: PlayMeter,
     /// Train and evaluation thread.
     pub board: Board,
 }
@@ -60,7 +60,7 @@ impl Sources {
         order: &Order,
         beginning: &Beginning,
         shared: &Shared,
-        pipeline: &Pipeline,
+        play: PlayMeter,
         board: &Board,
     ) -> std::io::Result<Self> {
         Ok(Self {
@@ -71,10 +71,15 @@ impl Sources {
             steps_wanted: order.end.steps,
             lasts: order.end.after,
             intake: Arc::clone(&shared.intake),
-            stages: pipeline.stages.clone(),
-            self_play: Arc::clone(&pipeline.self_play),
+            stages: shared.stages.clone(),
+            play,
             board: board.clone(),
         })
+    }
+
+    /// In lockstep the ratio follows from games and steps.
+    fn replay_ratio_wanted(&self) -> f64 {
+        if self.flags.lockstep.lockstep { f64::NAN } else { self.flags.replay.replay_ratio }
     }
 }
 
@@ -125,14 +130,14 @@ impl Reporter {
     /// What all starts of the run did, whenever it is called.
     pub fn totals(&self) -> impl Fn() -> Totals + Send + use<> {
         let (before, began) = (self.sources.totals, self.began);
-        let (self_play, stages) = (Arc::clone(&self.sources.self_play), Arc::clone(&self.sources.stages.counts));
+        let now = Arc::clone(&self.sources.play.totals);
         move || {
-            let counts = self_play.stats().counts;
+            let now = now();
             Totals {
-                games: before.games + counts.games,
-                truncated: before.truncated + counts.truncated,
-                rows: before.rows + stages.stored_rows.load(Relaxed),
-                evaluations: before.evaluations + counts.evaluations,
+                games: before.games + now.games,
+                truncated: before.truncated + now.truncated,
+                rows: before.rows + now.rows,
+                evaluations: before.evaluations + now.evaluations,
                 elapsed_s: before.elapsed_s + began.elapsed().as_secs_f64(),
             }
         }
@@ -152,7 +157,7 @@ impl Reporter {
     /// How the run stands.
     pub fn look(&mut self) -> Status {
         let sources = &self.sources;
-        let (stats, intake) = (sources.self_play.stats(), sources.intake.status());
+        let (stats, intake) = ((sources.play.stats)(), sources.intake.status());
         let mut facts = sources.board.lock().clone();
         let troubles = sources.stages.troubles.now();
         facts.notices.extend(troubles.iter().map(|t| format!("{} fails and is tried again: {}", t.what, t.reason)));
@@ -196,7 +201,7 @@ impl Reporter {
             window_capacity: intake.capacity as u64,
             window_needed: intake.needed,
             replay_ratio: ratio(intake.counts.samples, totals.rows),
-            replay_ratio_wanted: sources.flags.replay.replay_ratio,
+            replay_ratio_wanted: sources.replay_ratio_wanted(),
             loss: facts.loss,
             gradient_norm: facts.gradient_norm,
             learning_rate: facts.learning_rate,

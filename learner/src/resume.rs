@@ -30,6 +30,17 @@ pub struct Totals {
     pub elapsed_s: f64,
 }
 
+/// Where the rounds of a run in lockstep stand. A run that is not carries it on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundState {
+    /// Games stored in lockstep: the number of the next one.
+    pub games: u64,
+    /// Games of the round in progress that are still to be played.
+    pub games_left: u64,
+    /// Train steps of it that are still to be made.
+    pub steps_left: u64,
+}
+
 /// What a checkpoint says besides tensors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunState {
@@ -45,6 +56,9 @@ pub struct RunState {
     pub limiter: LimiterCounts,
     /// Position in the replay log up to which the window had read.
     pub log_position: u64,
+    /// Where the rounds of lockstep stood.
+    #[serde(default)]
+    pub rounds: RoundState,
     /// What was done so far.
     pub totals: Totals,
     /// The trainer's part besides tensors.
@@ -190,6 +204,7 @@ mod tests {
             ordinal: 0,
             limiter: LimiterCounts::default(),
             log_position: 0,
+            rounds: RoundState::default(),
             totals: Totals::default(),
             trainer: TrainerState {
                 shape: Shape::new(KuhnPoker::new().info(), 8, 1),

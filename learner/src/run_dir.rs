@@ -6,6 +6,7 @@
 //!   checkpoints/     numbered checkpoints, and `latest`
 //!   replay/          the replay log
 //!   metrics.jsonl    the run's status every few seconds
+//!   steps.jsonl      with `--step-log`, what each train step saw; one made again after a kill is there again
 //!   plots/           learning curves
 //!   weights.safetensors     the newest averaged weights, for matches and for shipping
 //!   untrained.safetensors   the weights that training began with
@@ -94,6 +95,11 @@ impl RunDir {
     /// The file of statuses.
     pub fn metrics(&self) -> PathBuf {
         self.path.join("metrics.jsonl")
+    }
+
+    /// The file of train steps.
+    pub fn steps(&self) -> PathBuf {
+        self.path.join("steps.jsonl")
     }
 
     /// Where plots lie.

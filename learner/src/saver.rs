@@ -10,7 +10,7 @@ use crate::{
     beginning::Beginning,
     checkpoint::{CheckpointStore, KeepPolicy},
     cli::Flags,
-    resume::{RunState, Totals},
+    resume::{RoundState, RunState, Totals},
     run_dir::{self, RunDir},
     train::Trainer,
 };
@@ -61,7 +61,7 @@ impl Saver {
     ///
     /// # Errors
     /// If it cannot be written or the averaged weights are not finite; then the earlier ones are as before.
-    pub fn save(&self, trainer: &Trainer, epoch: u32, ordinal: u64) -> anyhow::Result<()> {
+    pub fn save(&self, trainer: &Trainer, epoch: u32, ordinal: u64, rounds: RoundState) -> anyhow::Result<()> {
         let version = Version { epoch, step: trainer.steps() };
         let averaged = trainer.averaged().context("the averaged weights cannot be saved")?.to_bytes();
         let (trainer, tensors) = trainer.save();
@@ -76,6 +76,7 @@ impl Saver {
             ordinal,
             limiter,
             log_position,
+            rounds,
             totals: (self.totals)(),
             trainer,
         };
@@ -83,6 +84,15 @@ impl Saver {
         // First what can be written again: a checkpoint never changes.
         run_dir::replace(&self.weights_file, &averaged)?;
         self.store.save(version, &files, &state).map(|_| ())
+    }
+
+    /// Makes the checkpoint that is gone on from the latest, if it lies here: a learner that is killed before its next
+    /// one shall not be followed by one on the branch that was left.
+    ///
+    /// # Errors
+    /// If that cannot be written.
+    pub fn go_on_from(&self, version: Version) -> anyhow::Result<()> {
+        self.store.make_latest(version)
     }
 
     /// The newest checkpoint's directory.

@@ -67,6 +67,19 @@ fogfall_service::settings! {
 }
 
 fogfall_service::settings! {
+    /// Lockstep
+    pub struct LockstepFlags {
+        /// Play and train in turns instead of at the same time: slower, but exact. A run that is killed and resumed on
+        /// the CPU takes the same steps as an unbroken one. `--replay-ratio` and `--publish-steps` have no effect.
+        lockstep: bool = false, class Learning;
+        /// Games that are played to the end in a round.
+        lockstep_games: u64 = 256, in 1..=1_000_000_000, class Learning;
+        /// Train steps that follow in the round, once the window holds `--min-rows`.
+        lockstep_steps: u64 = 128, in 1..=1_000_000_000, class Learning;
+    }
+}
+
+fogfall_service::settings! {
     /// Run
     pub struct RunFlags {
         /// Root of all randomness.
@@ -85,6 +98,8 @@ fogfall_service::settings! {
         publish_steps: u64 = 100, in 1..=1_000_000_000, class Operational;
         /// Seconds between checkpoints.
         checkpoint_s: u64 = 60, in 1..=1_000_000, class Operational;
+        /// Besides these, train steps between checkpoints; 0 for none.
+        checkpoint_steps: u64 = 0, in 0..=1_000_000_000_000_u64, class Operational;
         /// The newest checkpoints that are kept.
         keep_last: usize = 3, in 1..=1_000_000, class Operational;
         /// Besides these, one checkpoint for each so many train steps is kept; 0 for none.
@@ -97,6 +112,8 @@ fogfall_service::settings! {
         match_share: f64 = 0.15, in 0.001..=1.0, class Operational;
         /// Seconds between lines in metrics.jsonl.
         metrics_every_s: u64 = 5, in 1..=100_000, class Operational;
+        /// Write what every train step saw to steps.jsonl, a line each.
+        step_log: bool = false, class Operational;
         /// Seconds that a stop may take before what is unfinished is given up.
         stop_within_s: u64 = 20, in 1..=100_000, class Operational;
     }

@@ -144,7 +144,7 @@ pub struct Status {
     /// Rows sampled per row inserted.
     #[serde(deserialize_with = "number_or_nan")]
     pub replay_ratio: f64,
-    /// The ratio asked for.
+    /// The ratio asked for; not a number in lockstep.
     #[serde(deserialize_with = "number_or_nan")]
     pub replay_ratio_wanted: f64,
     /// Loss terms, once there are any.

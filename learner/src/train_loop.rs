@@ -21,12 +21,12 @@ use crate::{
     board::Board,
     cli::Order,
     saver::Saver,
+    show::MetricsFile,
     status::Losses,
+    supply::Supply,
     train::{Batch, StepReport, Trainer},
 };
 
-/// How long the stage waits for rows before it looks around.
-const PATIENCE: Duration = Duration::from_millis(100);
 /// Steps whose mean the board shows.
 const SHOWN_STEPS: u64 = 20;
 /// So many batches in a row that cannot be learnt from are no accident.
@@ -43,10 +43,10 @@ pub struct TrainLoopSettings {
     pub root_value_share: f32,
     /// Symmetries besides the identity; rows are used in a random one.
     pub symmetries: Vec<Symmetry>,
-    /// Steps between publications.
-    pub publish_steps: u64,
     /// Time between checkpoints.
     pub checkpoint_every: Duration,
+    /// Steps between checkpoints besides; none for no such ones.
+    pub checkpoint_steps: Option<u64>,
     /// The step after which the run ends.
     pub last_step: Option<u64>,
     /// Root seed of the run.
@@ -61,8 +61,8 @@ impl TrainLoopSettings {
             batch_rows: flags.train.batch_rows,
             root_value_share: flags.train.root_value_share,
             symmetries: if flags.train.symmetries { info.symmetries.clone() } else { Vec::new() },
-            publish_steps: flags.run.publish_steps,
             checkpoint_every: Duration::from_secs(flags.run.checkpoint_s),
+            checkpoint_steps: Some(flags.run.checkpoint_steps).filter(|&steps| steps > 0),
             last_step: order.end.steps,
             seed: flags.run.seed,
         }
@@ -79,7 +79,9 @@ pub struct TrainLoop {
     pub epoch: u32,
     /// Publications so far.
     pub ordinal: u64,
-    /// Where rows come from.
+    /// Where rows come from, and when.
+    pub supply: Box<dyn Supply>,
+    /// Where they lie.
     pub intake: Arc<Intake>,
     /// Where weights go.
     pub bus: Arc<dyn Bus>,
@@ -89,6 +91,8 @@ pub struct TrainLoop {
     pub saver: Saver,
     /// Where facts go.
     pub board: Board,
+    /// Where each step is written down, if anywhere.
+    pub step_log: Option<MetricsFile>,
     /// Beats while the loop goes round, waiting or not.
     pub heartbeat: Heartbeat,
 }
@@ -104,6 +108,7 @@ pub struct Trained {
 struct Done {
     published_step: Option<u64>,
     saved_step: u64,
+    tried_step: u64,
     tried_to_save: Instant,
 }
 
@@ -120,27 +125,47 @@ impl TrainLoop {
 
     fn run(mut self, stop: &Stop) -> anyhow::Result<Trained> {
         let (mut batch, mut slots, mut shown) = (Batch::default(), Vec::new(), Shown::default());
-        let mut done = Done { published_step: None, saved_step: self.trainer.steps(), tried_to_save: Instant::now() };
+        let begun = self.trainer.steps();
+        let mut done =
+            Done { published_step: None, saved_step: begun, tried_step: begun, tried_to_save: Instant::now() };
         while !stop.is_requested() && self.settings.last_step.is_none_or(|last| self.trainer.steps() < last) {
             self.heartbeat.beat();
             let step = self.trainer.steps();
-            if done.published_step.is_none_or(|at| step >= at + self.settings.publish_steps) {
+            if self.supply.wants_weights(done.published_step.map(|at| step - at)) {
                 self.publish(&mut done)?;
             }
-            if done.saved_step < step && done.tried_to_save.elapsed() >= self.settings.checkpoint_every {
+            if self.is_checkpoint_due(&done) {
                 self.try_to_save(&mut done);
             }
-            if !self.intake.wait_to_sample(self.settings.batch_rows as u64, PATIENCE) {
+            if !self.supply.ready(&self.trainer, stop, &|| self.heartbeat.beat())? {
                 continue;
             }
             self.sample(&mut slots, &mut batch)?;
             let report = self.trainer.step(&batch);
+            self.supply.used_batch();
+            self.write_down(&report);
             self.note(&mut shown, &report)?;
         }
         if let Some(mean) = shown.take_mean() {
             self.board.lock().loss = Some(mean);
         }
         Ok(Trained { stage: self, done })
+    }
+
+    fn is_checkpoint_due(&self, done: &Done) -> bool {
+        let step = self.trainer.steps();
+        // A step whose checkpoint could not be written is not tried again at once.
+        let mark = self.settings.checkpoint_steps.is_some_and(|n| step / n > done.tried_step / n);
+        done.saved_step < step && (mark || done.tried_to_save.elapsed() >= self.settings.checkpoint_every)
+    }
+
+    fn write_down(&mut self, report: &StepReport) {
+        let Some(file) = &mut self.step_log else { return };
+        let line = serde_json::to_string(report).expect("a report is plain data");
+        if let Err(error) = file.append_line(line) {
+            self.board.notice(format!("{error:#}; steps are not written down any more"));
+            self.step_log = None;
+        }
     }
 
     /// Draws the batch of this step; which rows follows from the seed and how many batches there were.
@@ -218,14 +243,14 @@ impl TrainLoop {
 
     /// Writes a checkpoint; one that cannot be written is a notice.
     fn try_to_save(&self, done: &mut Done) {
-        done.tried_to_save = Instant::now();
+        (done.tried_step, done.tried_to_save) = (self.trainer.steps(), Instant::now());
         if let Err(error) = self.save(done) {
             self.board.notice(format!("{error:#}; training goes on, the last good checkpoint is untouched"));
         }
     }
 
     fn save(&self, done: &mut Done) -> anyhow::Result<()> {
-        self.saver.save(&self.trainer, self.epoch, self.ordinal)?;
+        self.saver.save(&self.trainer, self.epoch, self.ordinal, self.supply.for_checkpoint()?)?;
         done.saved_step = self.trainer.steps();
         self.board.lock().checkpoint_step = Some(done.saved_step);
         Ok(())

@@ -3,9 +3,9 @@
 use fogfall_game::GameInfo;
 use fogfall_search::{Budget, Choice, RootNoise, SearchSettings};
 
-/// Budgets that grow with the train steps of the weights that play (progressive simulation, MiniZero, arXiv 2310.11305,
-/// section III-D): early weights know little that a long search could use. Unlike the paper, the budget grows with each
-/// weights version rather than in phases of iterations, since there are none here.
+/// Budgets that grow with the train steps of the weights that play (progressive simulation: MiniZero, arXiv 2310.11305):
+/// early weights know little that a long search could use. Unlike there, a budget grows with each weights version and not
+/// by iteration, since there are none here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Growth {
     /// Simulations (or nodes) of a full search by untrained weights.
@@ -62,7 +62,7 @@ impl PlaySettings {
         let Some(Growth { start, full_at }) = self.growth else { return if full { self.full } else { self.cheap } };
         let goal = u64::from(size(self.full));
         let (from, done) = (u64::from(start).min(goal), step.min(full_at));
-        let now = if full_at == 0 { goal } else { from + (goal - from) * done / full_at };
+        let now = ((goal - from) * done).checked_div(full_at).map_or(goal, |grown| from + grown);
         let now = u32::try_from(now).unwrap_or(u32::MAX).max(1);
         if full { resized(self.full, now) } else { resized(self.cheap, now.min(size(self.cheap))) }
     }

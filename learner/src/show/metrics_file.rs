@@ -44,7 +44,14 @@ impl MetricsFile {
     /// If the line cannot be written, like on a full disk. What was written of it is taken back if possible, so that
     /// later lines stay whole.
     pub fn append(&mut self, status: &Status) -> Result<()> {
-        let mut line = json_line(status);
+        self.append_line(json_line(status))
+    }
+
+    /// Appends a line of another kind, to a file of its own.
+    ///
+    /// # Errors
+    /// As [`MetricsFile::append`].
+    pub fn append_line(&mut self, mut line: String) -> Result<()> {
         line.push('\n');
         let mut write = || -> std::io::Result<()> {
             let end = self.file.metadata()?.len();

@@ -12,6 +12,7 @@ mod damage;
 mod disk_full;
 mod diverging;
 mod kill;
+mod lockstep;
 mod mistakes;
 mod resume;
 mod run;

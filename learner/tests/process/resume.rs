@@ -86,6 +86,21 @@ fn a_run_goes_on_by_directory_from_an_older_checkpoint_and_to_a_step_already_mad
 }
 
 #[test]
+fn a_run_killed_after_going_back_stays_on_the_branch_it_was_on() {
+    let run = Run::kuhn();
+    run.train(&["--steps=10"]).well();
+    run.resume(&["--steps=20"]).end().well();
+    let older = "run/checkpoints/0001.000000000010";
+    let seen = run.statuses().len();
+    let mut learner = run.resume_from(older, &[]);
+    learner.until("going on", |_| run.statuses().len() > seen);
+    learner.kill();
+    assert!(run.latest().unwrap().ends_with("0001.000000000010"), "no checkpoint was written since");
+    run.resume(&["--steps=12"]).end().well();
+    assert_eq!((run.saved().epoch(), run.saved().step()), (4, 12), "not from step 20");
+}
+
+#[test]
 fn a_new_run_begins_from_old_weights() {
     let (old, new, wide) = (Run::kuhn(), Run::kuhn(), Run::kuhn());
     old.train(&["--steps=30"]).well();

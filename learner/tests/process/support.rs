@@ -1,6 +1,7 @@
 //! Runs in directories of their own, learners as child processes, and what they leave.
 
 use std::{
+    collections::HashSet,
     fs::{self, File},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -185,11 +186,59 @@ impl Run {
         recovery.bounds
     }
 
+    /// The parts that the replay log holds, oldest first. It is read as it lies in the files, so that nothing that opens
+    /// a log can hide one.
+    fn parts(&self) -> Vec<Part> {
+        let entries = fs::read_dir(self.path().join("replay")).unwrap();
+        let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+        files.retain(|path| path.extension().is_some_and(|extension| extension == "rows"));
+        files.sort_unstable();
+        let mut parts = Vec::new();
+        for file in files {
+            let bytes = fs::read(file).unwrap();
+            let mut rest = &bytes[..];
+            while let Some(header) = rest.get(..40) {
+                // As `common/replay/src/frame.rs` has it.
+                let u32_at = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().unwrap());
+                let u64_at = |at: usize| u64::from_le_bytes(header[at..at + 8].try_into().unwrap());
+                let (payload, rows) = (u32_at(8) as usize, u64::from(u32_at(12)));
+                if rows > 0 {
+                    parts.push(Part { id: (u64_at(24), u64_at(32)), rows });
+                }
+                rest = &rest[40 + payload..];
+            }
+        }
+        parts
+    }
+
+    /// Checks that the log holds no part twice, and as many rows as it says.
+    pub fn assert_each_part_once(&self) {
+        let (parts, log) = (self.parts(), self.log());
+        let ids: HashSet<_> = parts.iter().map(|part| part.id).collect();
+        assert_eq!(ids.len(), parts.len(), "each part is stored once");
+        assert_eq!(parts.iter().map(|part| part.rows).sum::<u64>(), log.rows());
+    }
+
+    /// The whole lines of the file of train steps, by step.
+    pub fn steps(&self) -> Vec<(u64, String)> {
+        let text = fs::read_to_string(self.path().join("steps.jsonl")).unwrap_or_default();
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let step = |line: &str| serde_json::from_str::<Value>(line).unwrap()["step"].as_u64().unwrap();
+        whole.lines().map(|line| (step(line), line.to_owned())).collect()
+    }
+
     /// Bytes of the replay log.
     pub fn log_bytes(&self) -> u64 {
         let Ok(entries) = fs::read_dir(self.path().join("replay")) else { return 0 };
         entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|metadata| metadata.len()).sum()
     }
+}
+
+/// A game's rows in the replay log.
+struct Part {
+    /// Publisher and sequence number.
+    id: (u64, u64),
+    rows: u64,
 }
 
 /// The same command under a limit for the size of files, at which writing fails as on a full disk.
