@@ -90,8 +90,25 @@ impl<G: Game> Game for Advised<G> {
         self.game.determinize(view, rng)
     }
 
-    fn past(&self, view: &G::View, world: &G::State, seat: Seat, visit: &mut dyn FnMut(&G::State, Action)) -> bool {
+    fn past(
+        &self,
+        view: &G::View,
+        world: &G::State,
+        seat: Seat,
+        visit: &mut dyn FnMut(&G::State, Action),
+    ) -> Option<f64> {
         self.game.past(view, world, seat, visit)
+    }
+
+    fn carry(
+        &self,
+        view: &G::View,
+        world: &G::State,
+        seat: Seat,
+        rng: &mut Rng,
+        visit: &mut dyn FnMut(&G::State, Action),
+    ) -> Option<(G::State, f64)> {
+        self.game.carry(view, world, seat, rng, visit)
     }
 
     fn experts(&self) -> &'static [&'static str] {

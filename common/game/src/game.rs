@@ -96,17 +96,42 @@ pub trait Game: Send + Sync + 'static {
     /// own odds; facts from the opponent's choices are uniform over the consistent ones.
     fn determinize(&self, view: &Self::View, rng: &mut Rng) -> Self::State;
 
-    /// Replays `world` from the start and shows each past decision of `seat` before it is applied, as the state at
-    /// that time and the action taken. Returns false if the game cannot: then it offers no reach weights.
+    /// Replays `world`, drawn from `view`, from the start and shows each past decision of `seat` before it is applied,
+    /// as the state at that time and the action taken. None if the game cannot: then it offers no reach weights.
+    ///
+    /// Returns how often the world should have been drawn for one time that [`determinize`](Self::determinize) draws
+    /// it, as far as the rules' odds alone say, up to a factor that all worlds of a view share. That is 1 unless
+    /// `determinize` already takes something from what the opponent chose: if it draws a hand around a card that was
+    /// played as if that card had been drawn by lot, hands with two of the card come twice as often, and this is 1/2
+    /// for them.
     fn past(
         &self,
         view: &Self::View,
         world: &Self::State,
         seat: Seat,
         visit: &mut dyn FnMut(&Self::State, Action),
-    ) -> bool {
+    ) -> Option<f64> {
         let _ = (view, world, seat, visit);
-        false
+        None
+    }
+
+    /// The state under `view` with the hidden facts of `world`, which was drawn from an earlier view of the same seat.
+    /// Facts that were hidden since are drawn as [`determinize`](Self::determinize) does. Shows each decision of `seat`
+    /// made since, as [`past`](Self::past) does. None if the world contradicts what was seen since, or if the game
+    /// cannot: then a new world is drawn and all its past is looked at, which is as right and dearer.
+    ///
+    /// Returns with it how likely the chance outcomes seen since were in this world, up to a factor that all worlds
+    /// share: 1 where their odds do not depend on what is hidden.
+    fn carry(
+        &self,
+        view: &Self::View,
+        world: &Self::State,
+        seat: Seat,
+        rng: &mut Rng,
+        visit: &mut dyn FnMut(&Self::State, Action),
+    ) -> Option<(Self::State, f64)> {
+        let _ = (view, world, seat, rng, visit);
+        None
     }
 
     /// The kind of character that `seat` plays, for games that have several: reports on balance are by kind. Public,

@@ -3,7 +3,8 @@
 //! A [`Game`] describes a turn-based, two-seat, zero-sum game with chance and hidden information. The rest of the
 //! house is generic over it and meets a concrete game once, through a [`GameSet`].
 //!
-//! **Invariant:** the search holds a [`World`], never the played state. A world can only be drawn from a view.
+//! **Invariant:** the search holds a [`World`], never the played state. A world is drawn from a view and carried on to
+//! later ones.
 
 #[cfg(feature = "contract")]
 pub mod contract;

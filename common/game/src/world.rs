@@ -3,7 +3,7 @@
 use crate::{Action, Actions, Game, Rng, Seat, Turn};
 
 /// One full guess at the true game, consistent with what one seat has seen. Its state is private and can only be made
-/// by drawing it from a view: the compiler keeps the played state out of the search.
+/// by drawing it from a view, or by carrying it on to a later one: the compiler keeps the played state out of the search.
 pub struct World<G: Game>(G::State);
 
 impl<G: Game> Clone for World<G> {
@@ -18,15 +18,30 @@ impl<G: Game> World<G> {
         Self(game.determinize(view, rng))
     }
 
-    /// Shows each past decision of `seat` in this world: what it saw, its legal actions, and what it did. False if the
-    /// game cannot.
-    pub fn past(&self, game: &G, view: &G::View, seat: Seat, mut visit: impl FnMut(&[f32], &[Action], Action)) -> bool {
-        let (mut observation, mut legal) = (vec![0.0; game.info().observation_len()], Actions::new());
-        game.past(view, &self.0, seat, &mut |state, action| {
-            game.legal(state, &mut legal);
-            game.observe(state, seat, &mut observation);
-            visit(&observation, &legal, action);
-        })
+    /// Shows each past decision of `seat` in this world: what it saw, its legal actions, and what it did. Returns what
+    /// [`Game::past`] does.
+    pub fn past(
+        &self,
+        game: &G,
+        view: &G::View,
+        seat: Seat,
+        visit: impl FnMut(&[f32], &[Action], Action),
+    ) -> Option<f64> {
+        game.past(view, &self.0, seat, &mut seen(game, seat, visit))
+    }
+
+    /// The world as it is under a later view, if it can be; shows each decision of `seat` made since. Returns what
+    /// [`Game::carry`] does.
+    pub fn carry(
+        &self,
+        game: &G,
+        view: &G::View,
+        seat: Seat,
+        rng: &mut Rng,
+        visit: impl FnMut(&[f32], &[Action], Action),
+    ) -> Option<(Self, f64)> {
+        let (state, odds) = game.carry(view, &self.0, seat, rng, &mut seen(game, seat, visit))?;
+        Some((Self(state), odds))
     }
 
     /// Who acts next in it.
@@ -57,5 +72,19 @@ impl<G: Game> World<G> {
     /// What `seat` would have seen in it, as an observation.
     pub fn observe(&self, game: &G, seat: Seat, out: &mut [f32]) {
         game.observe(&self.0, seat, out);
+    }
+}
+
+/// Turns a decision's state into what its mover saw.
+fn seen<G: Game>(
+    game: &G,
+    seat: Seat,
+    mut visit: impl FnMut(&[f32], &[Action], Action),
+) -> impl FnMut(&G::State, Action) {
+    let (mut observation, mut legal) = (vec![0.0; game.info().observation_len()], Actions::new());
+    move |state, action| {
+        game.legal(state, &mut legal);
+        game.observe(state, seat, &mut observation);
+        visit(&observation, &legal, action);
     }
 }

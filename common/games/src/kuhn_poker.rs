@@ -86,6 +86,19 @@ impl KuhnPoker {
     }
 }
 
+impl KuhnPoker {
+    /// Plays a deal on as `betting` went, and shows `seat`'s decisions.
+    fn replay(&self, mut deal: Deal, betting: &Betting, seat: Seat, visit: &mut dyn FnMut(&Deal, Action)) -> Deal {
+        for &action in &betting.made()[deal.betting.made().len()..] {
+            if self.turn(&deal) == Turn::Player(seat) {
+                visit(&deal, action);
+            }
+            deal.betting.push(action);
+        }
+        deal
+    }
+}
+
 impl Default for KuhnPoker {
     fn default() -> Self {
         Self::new()
@@ -196,15 +209,23 @@ impl Game for KuhnPoker {
         Deal { cards, betting: hand.betting }
     }
 
-    fn past(&self, _hand: &Hand, world: &Deal, seat: Seat, visit: &mut dyn FnMut(&Deal, Action)) -> bool {
-        let mut deal = Deal { cards: world.cards, betting: Betting::default() };
-        for &action in world.betting.made() {
-            if self.turn(&deal) == Turn::Player(seat) {
-                visit(&deal, action);
-            }
-            deal.betting.push(action);
-        }
-        true
+    fn past(&self, _hand: &Hand, world: &Deal, seat: Seat, visit: &mut dyn FnMut(&Deal, Action)) -> Option<f64> {
+        self.replay(Deal { cards: world.cards, betting: Betting::default() }, &world.betting, seat, visit);
+        Some(1.0)
+    }
+
+    /// Once the cards are dealt nothing gets hidden: a world lives as long as it is asked about the same hand.
+    fn carry(
+        &self,
+        hand: &Hand,
+        world: &Deal,
+        seat: Seat,
+        _rng: &mut Rng,
+        visit: &mut dyn FnMut(&Deal, Action),
+    ) -> Option<(Deal, f64)> {
+        let same_cards = world.cards.iter().all(Option::is_some) && world.cards[usize::from(hand.seat)] == hand.card;
+        let later = same_cards && hand.betting.made().starts_with(world.betting.made());
+        later.then(|| (self.replay(*world, &hand.betting, seat, visit), 1.0))
     }
 
     fn describe(&self, deal: &Deal) -> String {
@@ -269,9 +290,25 @@ mod tests {
         let game = KuhnPoker::new();
         let deal = after(&[2, 1, PASS, BET, BET]);
         let mut shown = Vec::new();
-        assert!(
-            game.past(&game.view(&deal, 1), &deal, 0, &mut |then, action| shown.push((game.describe(then), action)))
-        );
+        let odds =
+            game.past(&game.view(&deal, 1), &deal, 0, &mut |then, action| shown.push((game.describe(then), action)));
+        assert_eq!(odds, Some(1.0));
         assert_eq!(shown, [("cards 2 1, betting ''".to_owned(), PASS), ("cards 2 1, betting 'pb'".to_owned(), BET)]);
+    }
+
+    #[test]
+    fn a_world_is_carried_on_within_its_hand_and_shows_what_was_decided_since() {
+        let game = KuhnPoker::new();
+        let (world, now) = (after(&[2, 1]), game.view(&after(&[2, 0, PASS, BET]), 0));
+        let mut shown = Vec::new();
+        let mut carry = |world: &Deal| {
+            let rng = &mut stream(0, &[]);
+            game.carry(&now, world, 1, rng, &mut |then, action| shown.push((game.describe(then), action)))
+        };
+        let (carried, odds) = carry(&world).unwrap();
+        assert_eq!((game.describe(&carried).as_str(), odds), ("cards 2 1, betting 'pb'", 1.0));
+        assert!(carry(&after(&[1, 2])).is_none(), "another card of its own");
+        assert!(carry(&after(&[2, 1, BET])).is_none(), "another betting");
+        assert_eq!(shown, [("cards 2 1, betting 'p'".to_owned(), BET)]);
     }
 }

@@ -87,6 +87,16 @@ impl Table {
         }
     }
 
+    /// True if what lay on the `earlier` table lies here too, with nothing before it.
+    fn follows(&self, earlier: &Self) -> bool {
+        let starts = |now: usize| {
+            let earlier = &earlier.bettings[now];
+            earlier.made().eq(self.bettings[now].made().take(usize::from(earlier.count)))
+        };
+        let complete = earlier.card.is_none() || earlier.bettings[0] == self.bettings[0];
+        starts(0) && starts(1) && complete && (earlier.card.is_none() || earlier.card == self.card)
+    }
+
     /// Chips that each seat has put in.
     fn chips(&self) -> [i32; 2] {
         let (mut chips, mut highest) = ([1; 2], 1);
@@ -121,6 +131,23 @@ impl LeducState {
         let mut deck = self.deck();
         let place = rng.random_range(0..deck.clone().count());
         deck.nth(place).expect("the place lies in the deck")
+    }
+
+    /// Plays on as `table` says and shows `seat`'s decisions.
+    fn replay(mut self, table: &Table, seat: Seat, visit: &mut dyn FnMut(&Self, Action)) -> Self {
+        for (now, betting) in table.bettings.iter().enumerate() {
+            if now == 1 {
+                self.table.card = table.card;
+            }
+            let made = usize::from(self.table.bettings[now].count);
+            for action in betting.made().skip(made) {
+                if self.table.turn() == Turn::Player(seat) {
+                    visit(&self, action);
+                }
+                self.table.bettings[now].push(action);
+            }
+        }
+        self
     }
 
     /// What a seat's hand is worth at the end.
@@ -308,21 +335,26 @@ impl Game for LeducPoker {
         world: &LeducState,
         seat: Seat,
         visit: &mut dyn FnMut(&LeducState, Action),
-    ) -> bool {
+    ) -> Option<f64> {
         let table = Table { dealt: world.table.dealt, ..Table::default() };
-        let mut then = LeducState { cards: world.cards, table };
-        for (now, betting) in world.table.bettings.iter().enumerate() {
-            if now == 1 {
-                then.table.card = world.table.card;
-            }
-            for action in betting.made() {
-                if then.table.turn() == Turn::Player(seat) {
-                    visit(&then, action);
-                }
-                then.table.bettings[now].push(action);
-            }
-        }
-        true
+        LeducState { cards: world.cards, table }.replay(&world.table, seat, visit);
+        Some(1.0)
+    }
+
+    /// A world ends where its foe's card comes to lie on the table. All others gave that card the same odds.
+    fn carry(
+        &self,
+        view: &LeducView,
+        world: &LeducState,
+        seat: Seat,
+        _rng: &mut Rng,
+        visit: &mut dyn FnMut(&LeducState, Action),
+    ) -> Option<(LeducState, f64)> {
+        let own = usize::from(view.seat);
+        let dealt = world.cards[own] == view.card && world.cards[1 - own].is_some();
+        let possible = dealt && view.table.card.is_none_or(|card| world.cards[1 - own] != Some(card));
+        let later = possible && view.table.follows(&world.table);
+        later.then(|| (world.replay(&view.table, seat, visit), 1.0))
     }
 
     fn describe(&self, state: &LeducState) -> String {
@@ -409,14 +441,36 @@ mod tests {
         let game = LeducPoker::new();
         let state = after(&[0, 5, CALL, RAISE, CALL, 2, RAISE]);
         let mut shown = Vec::new();
-        assert!(game.past(&game.view(&state, 1), &state, 0, &mut |then, action| {
+        let odds = game.past(&game.view(&state, 1), &state, 0, &mut |then, action| {
             shown.push((game.describe(then), action));
-        }));
+        });
+        assert_eq!(odds, Some(1.0));
         let expected = [
             ("cards 0 5, table -, betting '' '', chips [1, 1]", CALL),
             ("cards 0 5, table -, betting 'cr' '', chips [1, 3]", CALL),
             ("cards 0 5, table 2, betting 'crc' '', chips [3, 3]", RAISE),
         ];
         assert_eq!(shown, expected.map(|(text, action)| (text.to_owned(), action)));
+    }
+
+    #[test]
+    fn a_world_ends_when_its_foes_card_comes_to_lie_on_the_table() {
+        let game = LeducPoker::new();
+        let view = game.view(&after(&[0, 5, CALL, RAISE, CALL, 2, RAISE, RAISE]), 0);
+        let mut shown = Vec::new();
+        let mut carry = |foe: Action| {
+            let rng = &mut stream(0, &[]);
+            let world = after(&[0, foe, CALL, RAISE]);
+            let carried = game.carry(&view, &world, 1, rng, &mut |then, action| {
+                shown.push((game.describe(then), action));
+            });
+            carried.map(|(world, odds)| (game.describe(&world), odds))
+        };
+        assert_eq!(carry(2), None);
+        let expected = "cards 0 3, table 2, betting 'crc' 'rr', chips [7, 11]"; // 1 + 2 + 4, and a raise of 4 more
+        assert_eq!(carry(3), Some((expected.to_owned(), 1.0)));
+        assert_eq!(shown, [("cards 0 3, table 2, betting 'crc' 'r', chips [7, 3]".to_owned(), RAISE)]);
+        let other = after(&[0, 5, RAISE]);
+        assert!(game.carry(&view, &other, 1, &mut stream(0, &[]), &mut |_, _| ()).is_none(), "another betting");
     }
 }

@@ -125,7 +125,13 @@ impl Game for Faulty {
         self.shared(self.game.determinize(&view.hand, rng))
     }
 
-    fn past(&self, view: &Forgetful, world: &Shared, seat: Seat, visit: &mut dyn FnMut(&Shared, Action)) -> bool {
+    fn past(
+        &self,
+        view: &Forgetful,
+        world: &Shared,
+        seat: Seat,
+        visit: &mut dyn FnMut(&Shared, Action),
+    ) -> Option<f64> {
         self.game.past(&view.hand, &world.deal, seat, &mut |deal, action| {
             visit(&self.shared(*deal), if self.is(Rule::Past) { BET } else { action });
         })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fogfall_game::contract::{Leak, Leaky};
 use fogfall_game::{Game, GameSet, GameVisitor};
 use fogfall_games::{KuhnPoker, Shipped};
-use fogfall_search::{Budget, Hash, Keys, SearchSettings, Seats, TreeLife};
+use fogfall_search::{Belief, Budget, Hash, Keys, Opponents, SearchSettings, Seats, TreeLife};
 use fogfall_testkit::leaks::{Compared, Poison};
 
 fn poison<G: Game>(game: G, change: impl FnOnce(&mut SearchSettings)) -> Result<Compared, String> {
@@ -36,6 +36,11 @@ impl GameVisitor for PoisonAll {
             let compared = compared.unwrap_or_else(|leak| panic!("{}, life {life:?}: {leak}", game.info().name));
             assert_eq!(compared.differing > 0, hidden, "{compared:?}");
         }
+        let compared = poison_shared(Arc::clone(&game), 4, |settings| {
+            settings.belief = Belief::Reach { pool: 16, floor: 0.1 };
+            settings.opponents = Opponents::Policy { uniform: 0.05 };
+        });
+        compared.unwrap_or_else(|leak| panic!("{}, worlds weighted by reach: {leak}", game.info().name));
     }
 }
 

@@ -37,6 +37,8 @@ pub struct Decision {
     pub tree_nodes: u32,
     /// Effective sample size of the worlds of a reach belief; 0 for a uniform one.
     pub effective_worlds: f32,
+    /// The pool of a reach belief was refilled: few of its worlds explained what the opponent did.
+    pub refilled: bool,
     /// Mean depth at which simulations ended.
     pub depth: f32,
 }

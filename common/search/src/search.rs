@@ -76,7 +76,7 @@ pub struct Search<G: Game> {
     pending: Option<Pending<G>>,
     /// A descent that goes on in the next call to [`gather`](Self::gather).
     suspended: Option<Descent<G>>,
-    /// The worlds of a reach belief.
+    /// The worlds of a reach belief. They live from one search to the next, as long as the same seat searches.
     pool: Option<Pool<G>>,
     simulations: u32,
     evaluations: u32,
@@ -119,7 +119,7 @@ impl<G: Game> Search<G> {
         &self.settings
     }
 
-    /// Forgets the tree: a new game, or new weights.
+    /// Forgets the tree and the worlds: a new game, or new weights.
     pub fn reset(&mut self) {
         self.tree.clear();
         self.root = NodeId::NONE;
@@ -148,7 +148,7 @@ impl<G: Game> Search<G> {
         let key = self.key(&world);
         self.place_root(key);
         self.pool = match self.settings.belief {
-            Belief::Reach { pool, floor } => Pool::draw(&*self.game, &view, 1 - owner, pool, floor, seed),
+            Belief::Reach { pool, .. } => Pool::begin(self.pool.take(), &*self.game, &view, owner, pool, seed),
             Belief::Uniform => None,
         };
         self.view = Some(view);
@@ -195,13 +195,12 @@ impl<G: Game> Search<G> {
     pub fn gather(&mut self, lane: u32, batch: &mut EvalBatch) -> Gathered {
         assert!(self.pending.is_none(), "the last question is not answered yet");
         if let Some(pool) = &mut self.pool {
-            assert!(!pool.is_waiting(), "the last questions are not answered yet");
-            let before = batch.len();
-            if pool.ask(lane, batch) {
-                self.evaluations += (batch.len() - before) as u32;
+            let view = self.view.as_ref().expect("the search has begun");
+            let asked = pool.gather(&self.game, view, lane, batch);
+            if asked > 0 {
+                self.evaluations += asked;
                 return Gathered::Asked;
             }
-            pool.settle();
         }
         if !self.root_ready {
             self.ask_root(lane, batch);
@@ -227,8 +226,11 @@ impl<G: Game> Search<G> {
         }
     }
 
+    /// A world of the belief: of the pool, but for the share of the rules' own odds.
     fn draw_world(&self, rng: &mut Rng) -> World<G> {
-        if let Some(pool) = &self.pool {
+        if let (Some(pool), Belief::Reach { floor, .. }) = (&self.pool, self.settings.belief)
+            && rng.random::<f32>() >= floor
+        {
             return pool.world(rng);
         }
         World::draw(&self.game, self.view.as_ref().expect("the search has begun"), rng)
@@ -448,6 +450,7 @@ impl<G: Game> Search<G> {
         out.new_nodes = self.new_nodes;
         out.tree_nodes = self.tree.len() as u32;
         out.effective_worlds = self.pool.as_ref().map_or(0.0, |pool| pool.effective_worlds() as f32);
+        out.refilled = self.pool.as_ref().is_some_and(Pool::is_refilled);
         out.depth = self.depth as f32 / self.simulations.max(1) as f32;
         let root = self.tree.node(self.root);
         let root = crate::decision::Root {

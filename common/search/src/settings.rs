@@ -96,9 +96,9 @@ pub enum Belief {
     /// In proportion to how likely the opponent, playing by the network, would have done what it did in that world. For
     /// games that replay the past; elsewhere as [`Belief::Uniform`].
     Reach {
-        /// Worlds in the pool from which simulations draw.
+        /// Worlds in the pool from which simulations draw, 32 to 128; the network is asked about each of them.
         pool: u32,
-        /// Share of the rules' own odds: worlds that seem impossible are still tried.
+        /// Share of simulations in worlds drawn by the rules' own odds: what seems impossible is still tried.
         floor: f32,
     },
 }

@@ -330,8 +330,7 @@ fn reach_belief_expects_the_worlds_in_which_the_opponent_would_have_done_what_it
     assert!((25.0..40.0).contains(&believing.effective_worlds), "{}", believing.effective_worlds); // the kings of 64
     assert_eq!(believing.action, 0, "it folds");
     let floored = run(reach(1.0));
-    assert!((floored.effective_worlds - 64.0).abs() < 1e-3, "the rules' own odds alone");
-    assert!((-0.5..0.5).contains(&floored.q[1]), "calling is worth {}", floored.q[1]); // wins 2 or loses 2
+    assert!((-0.5..0.5).contains(&floored.q[1]), "calling is worth {}", floored.q[1]); // the rules alone: wins or loses 2
     let uniform = run(SearchSettings::for_game(game.info()));
     assert_eq!(uniform.effective_worlds, 0.0);
 }

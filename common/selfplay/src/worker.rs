@@ -29,7 +29,7 @@ pub struct Origin {
 }
 
 /// What a worker did since it began. Each only grows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WorkerCounts {
     /// Games finished, truncated ones included.
     pub games: u64,
@@ -49,6 +49,12 @@ pub struct WorkerCounts {
     pub batches: u64,
     /// Nodes added to trees.
     pub nodes: u64,
+    /// Searches with a pool of worlds weighted by reach.
+    pub pools: u64,
+    /// Sum of these pools' effective sample sizes.
+    pub effective_worlds: f64,
+    /// How many of these pools were refilled, since few worlds explained what the opponent did.
+    pub refills: u64,
 }
 
 impl std::ops::AddAssign for WorkerCounts {
@@ -62,6 +68,9 @@ impl std::ops::AddAssign for WorkerCounts {
         self.cache_hits += other.cache_hits;
         self.batches += other.batches;
         self.nodes += other.nodes;
+        self.pools += other.pools;
+        self.effective_worlds += other.effective_worlds;
+        self.refills += other.refills;
     }
 }
 
@@ -248,6 +257,9 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
                     self.counts.simulations += u64::from(decision.simulations);
                     self.counts.evaluations += u64::from(decision.evaluations);
                     self.counts.nodes += u64::from(decision.new_nodes);
+                    self.counts.pools += u64::from(decision.effective_worlds > 0.0);
+                    self.counts.effective_worlds += f64::from(decision.effective_worlds);
+                    self.counts.refills += u64::from(decision.refilled);
                     if let Some(finished) = finished {
                         let number = *number;
                         out.push(self.trajectory(lane, number, finished));

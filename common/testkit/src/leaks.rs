@@ -120,8 +120,10 @@ impl<G: Game> Poison<'_, G> {
                 Gathered::Done => break,
                 Gathered::Asked => {
                     self.evaluator.evaluate(&mut batch);
-                    let (prior, value) = batch.answer(0);
-                    search.apply(prior, value);
+                    for row in 0..batch.len() {
+                        let (prior, value) = batch.answer(row);
+                        search.apply(prior, value);
+                    }
                     batch.clear();
                 }
             }

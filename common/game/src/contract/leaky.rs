@@ -11,7 +11,7 @@ use super::Rule;
 use super::probe::{Probe, digest};
 
 /// How a game is broken. Most let a seat's play depend on what the seat cannot know; the last ones draw worlds or
-/// outcomes in a wrong way.
+/// outcomes in a wrong way, or tell a wrong past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Leak {
@@ -39,11 +39,17 @@ pub enum Leak {
     Blind,
     /// Every chance outcome drawn is the first listed, and `advance` draws so too.
     FirstOutcome,
+    /// `past` shows another legal action in the place of each that was taken.
+    Past,
+    /// `carry` gives the world of the earlier view as it was.
+    Stale,
+    /// `carry` gives a world newly drawn from the view, whatever the old one was.
+    Redrawn,
 }
 
 impl Leak {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Observation,
         Self::Legal,
         Self::TreeKey,
@@ -56,6 +62,9 @@ impl Leak {
         Self::Odds,
         Self::Blind,
         Self::FirstOutcome,
+        Self::Past,
+        Self::Stale,
+        Self::Redrawn,
     ];
 
     /// The rules one of which the suite must find broken.
@@ -73,6 +82,8 @@ impl Leak {
             Self::Frozen | Self::Odds => &[Rule::WorldOdds],
             Self::Blind => &[Rule::Sensitivity],
             Self::FirstOutcome => &[Rule::Sample],
+            Self::Past => &[Rule::Past],
+            Self::Stale | Self::Redrawn => &[Rule::Carry],
         }
     }
 }
@@ -119,6 +130,11 @@ impl<G: Game> Leaky<G> {
     fn blind(&self, state: &G::State, seat: Seat) -> G::State {
         let seen = self.game.view(state, 1 - seat);
         self.game.determinize(&seen, &mut stream(digest(&Probe::new(&self.game).bytes(&seen)), &[]))
+    }
+
+    /// A legal action that was not taken, if there is one.
+    fn other_action(&self, state: &G::State, action: Action) -> Action {
+        Probe::new(&self.game).legal(state).into_iter().find(|&other| other != action).unwrap_or(action)
     }
 
     fn first_outcome(&self, state: &G::State) -> Action {
@@ -244,8 +260,32 @@ impl<G: Game> Game for Leaky<G> {
         }
     }
 
-    fn past(&self, view: &Self::View, world: &G::State, seat: Seat, visit: &mut dyn FnMut(&G::State, Action)) -> bool {
-        self.game.past(&view.view, world, seat, visit)
+    fn past(
+        &self,
+        view: &Self::View,
+        world: &G::State,
+        seat: Seat,
+        visit: &mut dyn FnMut(&G::State, Action),
+    ) -> Option<f64> {
+        self.game.past(&view.view, world, seat, &mut |then, action| {
+            visit(then, if self.leak == Leak::Past { self.other_action(then, action) } else { action });
+        })
+    }
+
+    fn carry(
+        &self,
+        view: &Self::View,
+        world: &G::State,
+        seat: Seat,
+        rng: &mut Rng,
+        visit: &mut dyn FnMut(&G::State, Action),
+    ) -> Option<(G::State, f64)> {
+        let carried = self.game.carry(&view.view, world, seat, rng, visit)?;
+        match self.leak {
+            Leak::Stale => Some((world.clone(), carried.1)),
+            Leak::Redrawn => Some((self.game.determinize(&view.view, rng), carried.1)),
+            _ => Some(carried),
+        }
     }
 
     fn experts(&self) -> &'static [&'static str] {

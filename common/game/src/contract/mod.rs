@@ -67,6 +67,12 @@ pub struct Report {
     pub merged_views: usize,
     /// Past decisions shown by [`Game::past`]; 0 if the game offers none.
     pub past_decisions: usize,
+    /// Worlds that [`Game::carry`] carried on to their seat's next decision; 0 if the game carries none.
+    pub carried_worlds: usize,
+    /// True states that it carried on like worlds, and those it did not.
+    pub carried_truths: usize,
+    /// See [`carried_truths`](Self::carried_truths).
+    pub lost_truths: usize,
 }
 
 /// Checks a game against its contract.

@@ -1,4 +1,5 @@
-//! Checks that a game shows its past as it was: reach weights stand on it.
+//! Checks that a game shows its past as it was, and that worlds carried on are worlds of the later view: reach weights
+//! stand on both.
 
 use crate::{Action, Game, Seat, Turn, stream};
 
@@ -6,8 +7,11 @@ use super::Report;
 use super::probe::Probe;
 use super::rule::{Findings, Rule};
 
-/// Stream of the worlds whose past is checked.
+/// Stream of the worlds whose past is checked, and of those carried on.
 const PAST: u64 = 4;
+const CARRY: u64 = 12;
+/// How many worlds must have been carried on, or have died of it, before a game is blamed for losing all.
+const ENOUGH: usize = 100;
 
 /// A decision of the game so far.
 pub(super) struct Decided {
@@ -32,23 +36,25 @@ pub(super) fn check<G: Game>(
         for seat in [0, 1] {
             let Some(truth) = shown(probe, &view, state, seat) else { return };
             let Some(guess) = shown(probe, &view, &world, seat) else { return };
-            report.past_decisions += truth.len();
+            report.past_decisions += truth.decisions.len();
             let made: Vec<&Decided> = decided.iter().filter(|decided| decided.seat == seat).collect();
-            let fault = if !equal(&truth, &made) {
+            let fault = if !equal(&truth.decisions, &made) {
                 Some("the true state's past is not what was played")
-            } else if guess.len() != made.len() {
+            } else if guess.decisions.len() != made.len() {
                 Some("a world's past has another number of decisions")
-            } else if !guess.iter().all(|shown| shown.possible) {
+            } else if !guess.decisions.iter().all(|shown| shown.possible) {
                 Some("a world's past shows an illegal action, or another mover")
-            } else if seat == viewer && !equal(&guess, &made) {
+            } else if seat == viewer && !equal(&guess.decisions, &made) {
                 Some("a world's past changes the viewer's own decisions")
+            } else if ![truth.odds, guess.odds].into_iter().all(possible) {
+                Some("the odds are not positive")
             } else {
                 None
             };
             if let Some(fault) = fault {
                 findings.add(Rule::Past, || {
                     let played: Vec<Action> = made.iter().map(|made| made.action).collect();
-                    let [truth, guess] = [&truth, &guess].map(|past| past.iter().map(|s| s.action).collect::<Vec<_>>());
+                    let [truth, guess] = [&truth, &guess].map(Shown::actions);
                     format!(
                         "{fault}: seat {seat} played {played:?}, shown for the truth {truth:?} and for a world {guess:?}, \
                          seen by seat {viewer}, at {}",
@@ -60,24 +66,146 @@ pub(super) fn check<G: Game>(
     }
 }
 
+/// What each seat thought of the game when it last moved, to be carried on when it moves again.
+pub(super) struct Carried<G: Game> {
+    /// Root seed and number of the game.
+    counters: [u64; 2],
+    thoughts: [Option<Thought<G>>; 2],
+}
+
+struct Thought<G: Game> {
+    truth: G::State,
+    world: G::State,
+    /// Decisions of the game at that time.
+    decided: usize,
+}
+
+impl<G: Game> Carried<G> {
+    pub(super) fn new(seed: u64, game: u64) -> Self {
+        Self { counters: [seed, game], thoughts: [None, None] }
+    }
+
+    /// Carries on what the mover thought when it last moved, the true state of that time too, and compares.
+    pub(super) fn check(
+        &mut self,
+        probe: &Probe<'_, G>,
+        state: &G::State,
+        mover: Seat,
+        decided: &[Decided],
+        report: &mut Report,
+        findings: &mut Findings,
+    ) {
+        let view = probe.game.view(state, mover);
+        let [seed, number] = self.counters;
+        let draws = |what: u64| stream(seed, &[CARRY, number, decided.len() as u64, what]);
+        let mut world = None;
+        if let Some(before) = self.thoughts[usize::from(mover)].take() {
+            let since = decided[before.decided..].iter().filter(|decided| decided.seat != mover).count();
+            let mut carry = |then: &G::State, what: u64| {
+                let mut past = Vec::new();
+                let carried = probe.game.carry(&view, then, 1 - mover, &mut draws(what), &mut |then, action| {
+                    past.push(decision(probe, then, 1 - mover, action));
+                });
+                let (carried, odds) = carried?;
+                let past = Shown { decisions: past, odds };
+                if let Some(fault) = fault(probe, &view, &carried, &past, since) {
+                    findings.add(Rule::Carry, || {
+                        let (from, to) = (probe.at(then), probe.at(&carried));
+                        format!(
+                            "{fault}: {since} decisions were made since, shown {:?}, from{from}\n  to{to}\n  as seat {mover} \
+                             sees{}",
+                            past.actions(),
+                            probe.at(state)
+                        )
+                    });
+                }
+                Some(carried)
+            };
+            let truth = carry(&before.truth, 0);
+            world = carry(&before.world, 1);
+            report.carried_truths += usize::from(truth.is_some());
+            report.lost_truths += usize::from(truth.is_none());
+            report.carried_worlds += usize::from(world.is_some());
+        }
+        let world = world.unwrap_or_else(|| probe.game.determinize(&view, &mut draws(2)));
+        self.thoughts[usize::from(mover)] = Some(Thought { truth: state.clone(), world, decided: decided.len() });
+    }
+}
+
+/// Checks that need all games.
+pub(super) fn finish(report: &Report, findings: &mut Findings) {
+    let (carried, lost, worlds) = (report.carried_truths, report.lost_truths, report.carried_worlds);
+    findings.expect(carried == 0 || lost == 0, Rule::Carry, || {
+        format!("the true state of an earlier view was carried on {carried} times and lost {lost} times")
+    });
+    findings.expect(carried < ENOUGH || worlds > 0, Rule::Carry, || {
+        format!("the truth was carried on {carried} times, and no world ever was")
+    });
+}
+
+/// What is wrong with a world that was carried on.
+fn fault<G: Game>(
+    probe: &Probe<'_, G>,
+    view: &G::View,
+    carried: &G::State,
+    since: &Shown,
+    decisions: usize,
+) -> Option<&'static str> {
+    let Some((viewer, foe)) = [(0, 1), (1, 0)].into_iter().find(|&(seat, _)| probe.game.view(carried, seat) == *view)
+    else {
+        return Some("a world carried on looks otherwise than what is seen");
+    };
+    if probe.game.turn(carried) != Turn::Player(viewer) {
+        return Some("a world carried on has another mover");
+    }
+    let faulty = since.decisions.len() != decisions || !since.decisions.iter().all(|shown| shown.possible);
+    if faulty || !possible(since.odds) {
+        return Some("the decisions made since are shown in another number, or are not possible, or the odds are not");
+    }
+    let past = shown(probe, view, carried, foe)?;
+    let ends = past.decisions.len().checked_sub(decisions).map(|from| &past.decisions[from..]);
+    (ends != Some(&since.decisions)).then_some("the past of a world carried on does not end with the decisions shown")
+}
+
 /// A decision as `past` shows it.
-struct Shown {
+#[derive(PartialEq)]
+struct ShownDecision {
     action: Action,
     view: Vec<u8>,
     /// The seat was to move and the action legal.
     possible: bool,
 }
 
-fn shown<G: Game>(probe: &Probe<'_, G>, view: &G::View, world: &G::State, seat: Seat) -> Option<Vec<Shown>> {
-    let mut past = Vec::new();
-    let offered = probe.game.past(view, world, seat, &mut |then, action| {
-        let possible = probe.game.turn(then) == Turn::Player(seat) && probe.legal(then).contains(&action);
-        past.push(Shown { action, view: probe.view_bytes(then, seat), possible });
-    });
-    offered.then_some(past)
+/// What `past` or `carry` shows.
+struct Shown {
+    decisions: Vec<ShownDecision>,
+    odds: f64,
 }
 
-fn equal(shown: &[Shown], made: &[&Decided]) -> bool {
+impl Shown {
+    fn actions(&self) -> Vec<Action> {
+        self.decisions.iter().map(|shown| shown.action).collect()
+    }
+}
+
+fn possible(odds: f64) -> bool {
+    odds.is_finite() && odds > 0.0
+}
+
+fn decision<G: Game>(probe: &Probe<'_, G>, then: &G::State, seat: Seat, action: Action) -> ShownDecision {
+    let possible = probe.game.turn(then) == Turn::Player(seat) && probe.legal(then).contains(&action);
+    ShownDecision { action, view: probe.view_bytes(then, seat), possible }
+}
+
+fn shown<G: Game>(probe: &Probe<'_, G>, view: &G::View, world: &G::State, seat: Seat) -> Option<Shown> {
+    let mut decisions = Vec::new();
+    let odds = probe.game.past(view, world, seat, &mut |then, action| {
+        decisions.push(decision(probe, then, seat, action));
+    })?;
+    Some(Shown { decisions, odds })
+}
+
+fn equal(shown: &[ShownDecision], made: &[&Decided]) -> bool {
     shown.len() == made.len()
         && shown.iter().zip(made).all(|(s, m)| s.possible && s.action == m.action && s.view == m.view)
 }

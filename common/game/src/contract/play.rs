@@ -4,7 +4,7 @@ use rand::RngExt;
 
 use crate::{Action, Game, Rng, Seat, Turn, stream};
 
-use super::past::{self, Decided};
+use super::past::{self, Carried, Decided};
 use super::probe::Probe;
 use super::rule::{Findings, Rule};
 use super::worlds::Worlds;
@@ -50,6 +50,7 @@ pub(super) fn check<G: Game>(
         game += 1;
     }
     player.worlds.finish(player.report, player.findings);
+    past::finish(player.report, player.findings);
     player.probed
 }
 
@@ -76,6 +77,7 @@ impl<G: Game> Player<'_, G> {
         );
         let mut mirrors = Mirrors::new(game, &state);
         let mut decided: Vec<Decided> = Vec::new();
+        let mut carried = Carried::new(self.settings.seed, number);
         loop {
             match game.turn(&state) {
                 Turn::Over => break self.finish(&state, decided.len()),
@@ -92,6 +94,7 @@ impl<G: Game> Player<'_, G> {
                     }
                     let Some(legal) = self.probe.checked_legal(&state, self.findings, Rule::Legal) else { break };
                     self.look(&state, seat, number, &decided);
+                    carried.check(self.probe, &state, seat, &decided, self.report, self.findings);
                     mirrors.check(self.probe, &state, &legal, self.findings);
                     let action = legal[rng.random_range(0..legal.len())];
                     self.keep(&state, action, &mut rng);

@@ -53,6 +53,8 @@ pub enum Rule {
     Sensitivity,
     /// `past` shows the decisions that were made.
     Past,
+    /// `carry` gives worlds of the later view, and loses none that can be true.
+    Carry,
     /// Rule-based players make legal, reproducible moves.
     Expert,
 }
@@ -117,7 +119,11 @@ impl Rule {
             }
             Self::Past => {
                 "past() must show every earlier decision of the seat, in order, as the state before it and the action \
-                 taken; if the game cannot, let it return false"
+                 taken; if the game cannot, let it return None"
+            }
+            Self::Carry => {
+                "carry() must give a world of the view it is given, show every decision made since, and return None only \
+                 for worlds that contradict what was seen; a game that cannot tell returns None always"
             }
             Self::Expert => "expert_move() must return one of `legal`, the same for the same view and generator",
         }

@@ -79,6 +79,13 @@ impl Tables {
         left
     }
 
+    /// The weight of one outcome among all; 0 if it cannot be.
+    pub(crate) fn weight(&self, state: &State, outcome: Action) -> u32 {
+        let mut found = 0;
+        self.outcomes(state, &mut |listed, weight| found += if listed == outcome { weight } else { 0 });
+        found
+    }
+
     /// Replaces `out` by the outcomes and their probabilities.
     pub(crate) fn chance(&self, state: &State, out: &mut Vec<(Action, f32)>) {
         let mut total = 0;

@@ -6,8 +6,8 @@ use toml::de::DeTable;
 
 use super::effect_rules::EffectList;
 use super::limits::{
-    MAX_BUFFS, MAX_EQUIPMENT, MAX_ITEMS, MAX_MASKED_PER_SECT, MAX_PETS, MAX_SECTS, MAX_SKILLS, MAX_SKILLS_PER_SECT,
-    MAX_SPREAD, MAX_TURNS, SLOTS,
+    MAX_BUFFS, MAX_EQUIPMENT, MAX_ITEMS, MAX_MASKED_PER_SECT, MAX_PETS, MAX_PICKS, MAX_SECTS, MAX_SKILLS,
+    MAX_SKILLS_PER_SECT, MAX_SPREAD, MAX_TURNS, SLOTS,
 };
 use super::reader::{Mistakes, Reader};
 use super::tables::{
@@ -98,7 +98,7 @@ fn read_fight(r: Reader<'_>) -> Fight {
     }
     let fight = Fight {
         bag_size: r.int("bag_size", 0..=12, None) as u8,
-        specials: r.int("specials", 0..=4, None) as u8,
+        specials: r.int("specials", 0..=MAX_PICKS as i64, None) as u8,
         turn_limit: r.int("turn_limit", 2..=MAX_TURNS as i64, None) as u16,
         mercy: r.int("mercy", 0..=MAX_TURNS as i64, None) as u16,
         healthier_wins: r.word("at_limit", &["draw", "healthier_wins"], true) == Some(1),

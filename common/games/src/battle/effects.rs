@@ -160,6 +160,7 @@ impl Tables {
         fighter.veil_age = 0;
         state.public.recent[0].trapped = true;
         state.public.mark(Mark::Trapped(skill));
+        state.public.log.show(owner, self.skill_action(skill));
         state.public.push(owner, self.skills[usize::from(skill)].effects, true);
     }
 

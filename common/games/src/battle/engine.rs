@@ -3,6 +3,7 @@
 use fogfall_game::{Action, Seat};
 
 use super::effects::Occasion;
+use super::log::Entry;
 use super::state::{Due, Event, Fighter, Mark, Seen, Stage, State};
 use super::tables::{Kind, Stat, Tables, Target};
 
@@ -29,6 +30,9 @@ impl Fighter {
 impl Tables {
     /// Applies a player's action or a chance outcome and goes on to what is due next.
     pub(crate) fn apply(&self, state: &mut State, action: Action) {
+        if let Due::Initiative | Due::Strike | Due::Trigger | Due::Reveal = state.public.due {
+            state.public.log.push(Entry::Seen(action));
+        }
         match state.public.due {
             Due::Deal(seat) => {
                 let seat = usize::from(seat);

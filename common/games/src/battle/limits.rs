@@ -30,5 +30,9 @@ pub(crate) const MAX_FRAMES: usize = 4 + 2 * SLOTS;
 pub(crate) const MAX_POINTS: i32 = 10_000;
 /// Moves that both sides remember in order.
 pub(crate) const RECENT: usize = 4;
+/// Specials that one side may choose before the fight.
+pub(crate) const MAX_PICKS: usize = 4;
+/// Moves and rolls of one fight that are kept so that it can be fought again; the past of longer ones is lost.
+pub(crate) const MAX_LOG: usize = 192;
 /// The longest fight that rules may allow, in turns.
 pub(crate) const MAX_TURNS: usize = 200;

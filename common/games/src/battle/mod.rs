@@ -1,8 +1,8 @@
 //! `battle`: a duel of two characters, its rules wholly from a TOML file.
 //!
 //! Read in this order: `limits` and `tables` (what rules are), `reader`, `effect_rules` and `compile` (from text to
-//! tables), `state`, `moves`, `engine` and `effects` (the fight), `chance`, `world` (views and worlds), `observe`,
-//! `describe`, `experts`.
+//! tables), `state`, `moves`, `engine` and `effects` (the fight), `chance`, `world` (views and worlds), `log` and `past`
+//! (a fight fought again), `observe`, `describe`, `experts`.
 //!
 //! **Invariant:** what a seat cannot see is a card, a special or a trap in the other side's private part, and none of
 //! them changes a public number before an event has shown it. So every world drawn from a view replays it exactly.
@@ -15,8 +15,10 @@ mod effects;
 mod engine;
 mod experts;
 mod limits;
+mod log;
 mod moves;
 mod observe;
+mod past;
 mod reader;
 mod state;
 mod tables;
@@ -150,6 +152,21 @@ impl Game for Battle {
 
     fn determinize(&self, view: &View, rng: &mut Rng) -> State {
         self.tables.determinize(view, rng)
+    }
+
+    fn past(&self, view: &View, world: &State, seat: Seat, visit: &mut dyn FnMut(&State, Action)) -> Option<f64> {
+        self.tables.past(view, world, seat, visit)
+    }
+
+    fn carry(
+        &self,
+        view: &View,
+        world: &State,
+        seat: Seat,
+        rng: &mut Rng,
+        visit: &mut dyn FnMut(&State, Action),
+    ) -> Option<(State, f64)> {
+        self.tables.carry(view, world, seat, rng, visit)
     }
 
     fn character(&self, state: &State, seat: Seat) -> Option<&str> {

@@ -4,8 +4,9 @@
 
 use fogfall_game::{Action, Actions, Seat};
 
+use super::log::Entry;
 use super::state::{Due, Event, Fighter, Mark, Private, Public, Seen, Stage, State};
-use super::tables::{Learned, Skill, Span, Tables};
+use super::tables::{Learned, Sect, Skill, Span, Tables};
 
 /// The basic attack.
 pub(crate) const ATTACK: Action = 0;
@@ -72,6 +73,28 @@ impl Tables {
         self.item_action(self.items.len() + pick)
     }
 
+    /// The action that chooses the special of this bit.
+    pub(crate) fn special_action(&self, state: &State, seat: Seat, bit: u8) -> Action {
+        let skill = self.sect(state, seat).specials[usize::from(bit)];
+        let pick = self.picks.iter().position(|&pick| pick == skill).expect("every special can be chosen");
+        self.pick_action(pick)
+    }
+
+    /// The action that lays the trap of this mask; none if the mask is empty.
+    pub(crate) fn veiled_action(&self, state: &State, seat: Seat, veil: u8) -> Option<Action> {
+        let skill = self.sect(state, seat).veiled.get(veil.trailing_zeros() as usize);
+        skill.map(|&skill| self.skill_action(skill))
+    }
+
+    /// The action that uses a skill.
+    pub(crate) fn skill_action(&self, skill: u8) -> Action {
+        FIRST_SKILL + Action::from(skill)
+    }
+
+    fn sect(&self, state: &State, seat: Seat) -> &Sect {
+        &self.sects[usize::from(state.public.fighters[usize::from(seat)].sect)]
+    }
+
     /// Replaces `out` by the mover's legal actions, ascending.
     pub(crate) fn legal(&self, public: &Public, private: &Private, out: &mut Actions) {
         out.clear();
@@ -127,8 +150,9 @@ impl Tables {
     /// Takes a special before the fight.
     pub(crate) fn pick(&self, state: &mut State, seat: Seat, action: Action) {
         let Move::Pick(skill) = self.play(action) else { unreachable!("action {action} chooses no special") };
-        let at = usize::from(seat);
-        state.private[at].specials |= 1 << self.skills[usize::from(skill)].bit;
+        let (at, bit) = (usize::from(seat), self.skills[usize::from(skill)].bit);
+        state.private[at].specials |= 1 << bit;
+        state.private[at].picks[usize::from(state.public.fighters[at].chosen)] = bit;
         state.public.fighters[at].chosen += 1;
         state.public.mark(Mark::Picked(seat));
         self.prepare(state);
@@ -148,6 +172,7 @@ impl Tables {
             Move::Pet => Seen::Pet,
             Move::Pick(_) => unreachable!("specials are chosen before the fight"),
         };
+        state.public.log.push(if seen == Seen::Veiled { Entry::Hidden(seat) } else { Entry::Seen(action) });
         state.public.remember(Event { seat, seen, ..Event::default() });
         state.public.mark(Mark::Moved(seat, seen));
         self.perform_move(state, seat, play);

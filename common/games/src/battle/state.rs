@@ -5,7 +5,8 @@
 use fogfall_game::{Action, Seat, mix};
 use serde::{Deserialize, Serialize};
 
-use super::limits::{MAX_BUFFS, MAX_FRAMES, MAX_ITEMS, MAX_SKILLS_PER_SECT, RECENT, SLOTS};
+use super::limits::{MAX_BUFFS, MAX_FRAMES, MAX_ITEMS, MAX_PICKS, MAX_SKILLS_PER_SECT, RECENT, SLOTS};
+use super::log::Log;
 use super::tables::{STATS, Stats};
 
 /// What is due next.
@@ -183,6 +184,8 @@ pub(crate) struct Public {
     pub(crate) recent: [Event; RECENT],
     /// Chained hash of the public events, damage spread left out.
     pub(crate) chain: u64,
+    /// All that happened since the specials were chosen.
+    pub(crate) log: Log,
 }
 
 /// What one side has for itself.
@@ -192,12 +195,14 @@ pub(crate) struct Private {
     pub(crate) bag: [u8; MAX_ITEMS],
     /// Mask of the specials chosen.
     pub(crate) specials: u8,
+    /// The specials in the order in which they were chosen, each as its bit's number; 0 beyond the last.
+    pub(crate) picks: [u8; MAX_PICKS],
     /// Mask with the bit of the pending trap; 0: none.
     pub(crate) veil: u8,
 }
 
 impl Private {
-    /// A hash of it all.
+    /// A hash of it all but the order in which specials were chosen, which changes nothing any more.
     pub(crate) fn key(&self) -> u64 {
         let cards = self.bag.chunks(6).map(|half| half.iter().fold(0, |sum, &n| sum << 8 | u64::from(n)));
         let masks = u64::from(self.specials) << 8 | u64::from(self.veil);
@@ -259,6 +264,11 @@ impl Public {
         &mut self.frames[usize::from(self.depth) - 1]
     }
 
+    /// The seat that the reveal under way shows something.
+    pub(crate) fn revealer(&self) -> Seat {
+        self.frames[usize::from(self.depth) - 1].actor
+    }
+
     pub(crate) fn remember(&mut self, event: Event) {
         self.recent.rotate_right(1);
         self.recent[0] = event;
@@ -281,4 +291,4 @@ impl Seen {
 }
 
 const _: () = assert!(STATS == 8);
-const _: () = assert!(size_of::<State>() <= 448);
+const _: () = assert!(size_of::<State>() <= 656);

@@ -4,9 +4,14 @@ use fogfall_game::{Rng, Seat, mix};
 use rand::RngExt;
 
 use super::chance::pick_weighted;
-use super::limits::{MAX_FRAMES, MAX_ITEMS, RECENT, SLOTS};
+use super::engine::bits;
+use super::limits::{MAX_FRAMES, MAX_ITEMS, MAX_PICKS, RECENT, SLOTS};
+use super::log::Log;
 use super::state::{Due, Event, Fighter, Frame, Private, Public, Stage, State, View};
 use super::tables::{Stat, Tables};
+
+/// Counter of the lot that puts a foe's specials in order.
+const ORDER: u64 = 1;
 
 impl Tables {
     /// A match-up: each side's sect, level, pet and equipment, drawn independently, levels close to each other.
@@ -27,23 +32,26 @@ impl Tables {
             });
             self.fighter(sect, level, pet, worn)
         });
-        let mut state = State {
-            public: Public {
-                fighters,
-                due: Due::Over,
-                stage: Stage::Next,
-                mover: 0,
-                turn: 0,
-                depth: 0,
-                frames: [Frame::default(); MAX_FRAMES],
-                recent: [Event::default(); RECENT],
-                chain: 0,
-            },
-            private: [Private::default(); 2],
-        };
-        state.public.chain = fighters.iter().fold(0, |chain, f| mix(chain, f.match_up()));
+        let mut state = self.match_up(fighters);
         self.prepare(&mut state);
         state
+    }
+
+    /// Two fighters who face each other with nothing dealt.
+    pub(crate) fn match_up(&self, fighters: [Fighter; 2]) -> State {
+        let public = Public {
+            fighters,
+            due: Due::Over,
+            stage: Stage::Next,
+            mover: 0,
+            turn: 0,
+            depth: 0,
+            frames: [Frame::default(); MAX_FRAMES],
+            recent: [Event::default(); RECENT],
+            chain: fighters.iter().fold(0, |chain, f| mix(chain, f.match_up())),
+            log: Log::default(),
+        };
+        State { public, private: [Private::default(); 2] }
     }
 
     /// A fighter before the fight.
@@ -78,11 +86,10 @@ impl Tables {
     /// from those not ruled out.
     pub(crate) fn determinize(&self, view: &View, rng: &mut Rng) -> State {
         let foe = &view.public.fighters[usize::from(1 - view.seat)];
-        let drawn = Private {
-            bag: self.draw_bag(foe, rng),
-            specials: self.draw_specials(foe, rng),
-            veil: draw_bit(foe.candidates, rng),
-        };
+        let bag = self.draw_bag(foe, rng);
+        let picks = self.draw_picks(foe, &Private::default(), rng);
+        let (specials, picks) = picks.expect("nothing is shown that was not chosen");
+        let drawn = Private { bag, specials, picks, veil: draw_bit(foe.candidates, rng) };
         let private = if view.seat == 0 { [view.private, drawn] } else { [drawn, view.private] };
         State { public: view.public, private }
     }
@@ -100,18 +107,30 @@ impl Tables {
         bag
     }
 
-    fn draw_specials(&self, foe: &Fighter, rng: &mut Rng) -> u8 {
+    /// The foe's specials, as a mask and in order: those of `before`, then by lot those shown and as many more as it
+    /// has chosen. None if it has not chosen as many.
+    pub(crate) fn draw_picks(&self, foe: &Fighter, before: &Private, rng: &mut Rng) -> Option<(u8, [u8; MAX_PICKS])> {
         let all = ((1u16 << self.sects[usize::from(foe.sect)].specials.len()) - 1) as u8;
-        let mut specials = foe.shown;
-        for _ in 0..foe.unseen_specials() {
+        let mut specials = before.specials | foe.shown;
+        for _ in 0..u32::from(foe.chosen).checked_sub(specials.count_ones())? {
             specials |= draw_bit(all & !specials, rng);
         }
-        specials
+        let mut picks = before.picks;
+        let new = &mut picks[before.specials.count_ones() as usize..usize::from(foe.chosen)];
+        new.iter_mut().zip(bits((specials & !before.specials).into())).for_each(|(pick, bit)| *pick = bit as u8);
+        // The order is drawn apart: what follows in a simulation does not hang on a fact that no longer matters.
+        let mut lot = mix(rng.clone().random(), ORDER);
+        for last in (1..new.len()).rev() {
+            let places = last as u64 + 1;
+            new.swap(last, (lot % places) as usize);
+            lot /= places;
+        }
+        Some((specials, picks))
     }
 }
 
 /// One of the set bits, uniformly; 0 if there is none.
-fn draw_bit(mask: u8, rng: &mut Rng) -> u8 {
+pub(crate) fn draw_bit(mask: u8, rng: &mut Rng) -> u8 {
     match mask.count_ones() {
         0 => 0,
         1 => mask,
