@@ -70,6 +70,13 @@ pub fn misfits(info: &GameInfo, flags: &Flags) -> Vec<String> {
             bytes.0
         ));
     }
+    // Half of the log is left for what is stored between two checkpoints.
+    if flags.lockstep.lockstep && replay.log_rows < 2 * replay.window_rows as u64 {
+        found.push(format!(
+            "lockstep fills the window anew from the log: log_rows is {}, and must be at least twice window_rows = {}",
+            replay.log_rows, replay.window_rows
+        ));
+    }
     found
 }
 

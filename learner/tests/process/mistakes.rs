@@ -77,6 +77,8 @@ fn settings_that_do_not_fit_together_or_the_game_are_refused_before_anything_beg
     );
     run.train(&["--window-rows=1000000", "--window-bytes=1MiB"])
         .refused(2, &["window_rows and window_bytes: ", "rows fit"]);
+    run.train(&["--lockstep", "--window-rows=1000", "--log-rows=1999"])
+        .refused(2, &["log_rows is 1999, and must be at least twice window_rows = 1000"]);
     assert!(!run.path().exists());
 }
 
