@@ -9,7 +9,7 @@ use std::{
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use fogfall_game::{Game, GameSet, GameVisitor};
-use fogfall_pipeline::{PlayFlags, SearchFlags};
+use fogfall_pipeline::{PlayFlags, SearchFlags, preset};
 use fogfall_service::settings::{Key, Loader, Settings, with_config, with_settings};
 
 use crate::{
@@ -177,13 +177,16 @@ pub fn order<S: GameSet>(
         None => None,
     };
     let (run_dir, checkpoint) = resumed.map_or((path("run-dir"), None), |(dir, found)| (Some(dir), Some(found)));
-    let flags = Flags::load(&mut loader);
     let stored = checkpoint.as_ref().map(|c| &c.state.manifest);
     let game = matches.get_one::<String>("game").cloned().or_else(|| stored.map(|m| m.game.clone()));
     let rules = match path("rules") {
         Some(file) => read_rules(&file, &mut loader),
         None => stored.filter(|m| Some(&m.game) == game.as_ref()).and_then(|m| m.rules.clone()),
     };
+    if let Some(Ok(preset)) = game.as_ref().map(|game| S::with(game, rules.as_deref(), Preset)) {
+        loader.stored("the game's own defaults", &preset);
+    }
+    let flags = Flags::load(&mut loader);
     refuse_bad_usage(matches, &mut loader);
     if let Err(error) = crate::train::Device::parse(&flags.run.device) {
         loader.refuse(format!("device: {error:#}"));
@@ -257,6 +260,17 @@ fn refuse_bad_usage(matches: &ArgMatches, loader: &mut Loader) {
     }
     if matches.get_one::<f64>("minutes").is_some_and(|&m| !(m > 0.0 && m < 1e7)) {
         loader.refuse("--minutes must be above 0");
+    }
+}
+
+/// The defaults that the game asks for.
+struct Preset;
+
+impl GameVisitor for Preset {
+    type Out = BTreeMap<String, String>;
+
+    fn visit<G: Game>(self, game: Arc<G>) -> Self::Out {
+        preset(game.info())
     }
 }
 

@@ -1,5 +1,6 @@
 //! The evaluation stage: while training goes on, the newest weights play short matches against a ladder of opponents,
-//! with the search and budget of self-play. It takes a bounded share of the machine and holds nothing up.
+//! with the search and budget of self-play, and where the game is small, they are measured exactly. It takes a bounded
+//! share of the machine and holds nothing up.
 
 use std::{
     sync::Arc,
@@ -7,18 +8,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fogfall_eval::{ExactFigures, MatchStats};
+use fogfall_eval::MatchStats;
 use fogfall_game::{Game, mix};
 use fogfall_net::NetEvaluator;
 use fogfall_pipeline::{VersionedNet, WeightsCell};
-use fogfall_search::{Budget, Choice, SearchSettings};
+use fogfall_proto::Version;
+use fogfall_search::{Budget, Cached, Choice, SearchSettings};
 use fogfall_selfplay::{Agent, MatchSettings, Searcher, play_match};
 use fogfall_service::shutdown::Stop;
 
-use crate::{
-    board::Board,
-    status::{Figure, WinRate},
-};
+use crate::{board::Board, exact::RunFigures, status::WinRate};
+
+/// Answers that a player in a match remembers.
+const CACHE_ENTRIES: usize = 4096;
 
 /// The name under which the untrained network is an opponent.
 pub const UNTRAINED: &str = "untrained";
@@ -30,11 +32,17 @@ pub struct EvaluationSettings {
     pub search: SearchSettings,
     /// Their budget.
     pub budget: Budget,
+    /// Play matches.
+    pub matches: bool,
+    /// How moves are chosen where the policy is measured: as at the start of a game of self-play.
+    pub choice: Choice,
     /// Pairs of games against each opponent.
     pub pairs: u32,
-    /// Time from the start of one round to the next.
+    /// Time from the start of one round of matches to the next.
     pub every: Duration,
-    /// Rounds take at most this share of one core's time; later rounds wait longer if need be.
+    /// Time from one measurement of exact figures to the next.
+    pub exact_every: Duration,
+    /// Each kind of round takes at most this share of one core's time; later rounds wait longer if need be.
     pub share: f64,
     /// Root seed.
     pub seed: u64,
@@ -50,6 +58,8 @@ pub struct Evaluation<G: Game> {
     pub weights: Arc<WeightsCell>,
     /// The opponent of the same name: what training began with.
     pub untrained: VersionedNet,
+    /// Exact figures, where the game is small.
+    pub exact: Option<RunFigures<G>>,
     /// Where results go.
     pub board: Board,
 }
@@ -63,25 +73,27 @@ impl<G: Game> Evaluation<G> {
         std::thread::Builder::new().name("evaluation".to_owned()).spawn(move || self.run(&stop))
     }
 
-    fn run(&self, stop: &Stop) {
-        let exact = ExactFigures::new(&*self.game);
-        let mut round = 0;
-        let mut last = None;
+    fn run(mut self, stop: &Stop) {
+        let (every, share) = (self.settings.every, self.settings.share);
+        let mut matches = Clock::new(every, share);
+        let mut exact = Clock::new(self.settings.exact_every, share);
         while !stop.is_requested() {
             let weights = self.weights.newest();
-            let began = Instant::now();
-            if last != Some(weights.version) {
-                self.round(&weights, exact.as_ref(), round, stop);
-                last = Some(weights.version);
-                round += 1;
+            if self.settings.matches {
+                matches.round(weights.version, |round| self.round(&weights, round, stop));
             }
-            let least = self.settings.every.max(began.elapsed().div_f64(self.settings.share.max(0.001)));
-            stop.wait(least.saturating_sub(began.elapsed()));
+            exact.round(weights.version, |round| {
+                let mut player = self.agent(&weights, self.settings.choice);
+                if let Some(exact) = &mut self.exact {
+                    exact.measure(&mut player, weights.version.step, mix(self.settings.seed, round), &self.board);
+                }
+            });
+            stop.wait(matches.rest().min(exact.rest()));
         }
     }
 
-    /// One match against each opponent, and the exact figures where the game is small.
-    fn round(&self, weights: &VersionedNet, exact: Option<&ExactFigures<G>>, round: u64, stop: &Stop) {
+    /// One match against each opponent.
+    fn round(&self, weights: &VersionedNet, round: u64, stop: &Stop) {
         let experts = self.game.experts().iter().copied();
         for (i, opponent) in ["random"].into_iter().chain(experts).chain([UNTRAINED]).enumerate() {
             let agent = match opponent {
@@ -108,23 +120,50 @@ impl<G: Game> Evaluation<G> {
                 step: weights.version.step,
             });
         }
-        let Some(exact) = exact else { return };
-        match exact.measure(&self.game, &mut self.agent(weights), mix(self.settings.seed, round)) {
-            Ok(value) => self.board.figure(Figure { name: exact.name(), value, step: weights.version.step }),
-            Err(error) => self.board.notice(format!("{}: {error}", exact.name())),
-        }
     }
 
     fn searcher(&self, weights: &VersionedNet) -> Agent {
-        Agent::Search(Box::new(self.agent(weights)))
+        let choice = if self.settings.choice == Choice::Label { Choice::Label } else { Choice::Visits };
+        Agent::Search(Box::new(self.agent(weights, choice)))
     }
 
-    fn agent(&self, weights: &VersionedNet) -> Searcher {
-        Searcher {
-            evaluator: Box::new(NetEvaluator::new(Arc::clone(&weights.net))),
-            search: self.settings.search,
-            budget: self.settings.budget,
-            choice: Choice::Visits,
+    fn agent(&self, weights: &VersionedNet, choice: Choice) -> Searcher {
+        let net = NetEvaluator::new(Arc::clone(&weights.net));
+        let evaluator = Box::new(Cached::new(net, CACHE_ENTRIES, self.game.info().num_actions()));
+        Searcher { evaluator, search: self.settings.search, budget: self.settings.budget, choice }
+    }
+}
+
+/// When a kind of round is due.
+struct Clock {
+    every: Duration,
+    share: f64,
+    next: Instant,
+    rounds: u64,
+    last: Option<Version>,
+}
+
+impl Clock {
+    fn new(every: Duration, share: f64) -> Self {
+        Self { every, share: share.max(0.001), next: Instant::now(), rounds: 0, last: None }
+    }
+
+    /// Runs a round if one is due and there are new weights; it may take its share of the time to the next.
+    fn round(&mut self, version: Version, run: impl FnOnce(u64)) {
+        let began = Instant::now();
+        if began < self.next {
+            return;
         }
+        if self.last != Some(version) {
+            run(self.rounds);
+            self.last = Some(version);
+            self.rounds += 1;
+        }
+        self.next = began + self.every.max(began.elapsed().div_f64(self.share));
+    }
+
+    /// Time until a round is due.
+    fn rest(&self) -> Duration {
+        self.next.saturating_duration_since(Instant::now())
     }
 }

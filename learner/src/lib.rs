@@ -25,6 +25,7 @@ pub mod train;
 mod train_loop;
 
 mod evaluation;
+mod exact;
 
 mod board;
 mod export;

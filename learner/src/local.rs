@@ -20,6 +20,7 @@ use crate::{
     board::Board,
     cli::{Flags, Order},
     evaluation::{Evaluation, EvaluationSettings},
+    exact::RunFigures,
     lockstep::Lockstep,
     output::Output,
     pipeline::{Pipeline, PlayMeter, Shared},
@@ -114,7 +115,7 @@ impl<'a> Run<'a> {
         let shared = Shared { stages, log: replay.log, intake: replay.intake, weights, epoch };
         let (pipeline, supply, meter) = start_playing(game, &beginning, flags, &shared)?;
         let (evaluation_stop, train_stop) = (Stop::new(), Stop::new());
-        let evaluation = start_evaluation(game, &beginning, flags, &shared.weights, &board, &evaluation_stop)?;
+        let evaluation = start_evaluation(game, &beginning, order, dir, &shared.weights, &board, &evaluation_stop)?;
         let step_log = flags.run.step_log.then(|| MetricsFile::open(dir.steps())).transpose()?;
         let sources = Sources::of(order, &beginning, &shared, meter, &board)?;
         let reporter = Reporter::new(sources, &vitals, window_filled);
@@ -223,25 +224,33 @@ fn start_playing<G: Game>(
 fn start_evaluation<G: Game>(
     game: &Arc<G>,
     beginning: &Beginning,
-    flags: &Flags,
+    order: &Order,
+    dir: &RunDir,
     weights: &Arc<WeightsCell>,
     board: &Board,
     stop: &Stop,
 ) -> anyhow::Result<Option<JoinHandle<()>>> {
-    if flags.run.match_every_s == 0 {
-        return Ok(None);
-    }
+    let flags = &order.flags;
     let settings = EvaluationSettings {
         search: flags.search.search(game.info()),
         budget: flags.search.full_budget(),
+        choice: flags.play.play(&flags.search, game.info()).choice(0),
+        matches: flags.run.match_every_s > 0,
         pairs: flags.run.match_pairs,
         every: Duration::from_secs(flags.run.match_every_s),
+        exact_every: Duration::from_secs(flags.run.exact_every_s),
         share: flags.run.match_share,
         seed: mix(mix(flags.run.seed, MATCH_STREAM), beginning.trainer.steps()),
     };
     let untrained = VersionedNet { version: Version::default(), net: Arc::new(Net::new(&beginning.untrained)) };
+    let exact = (flags.run.exact_every_s > 0)
+        .then(|| RunFigures::open(game, dir.average_policy(), beginning.trainer.steps(), board))
+        .flatten();
+    if !settings.matches && exact.is_none() {
+        return Ok(None);
+    }
     let (game, weights, board) = (Arc::clone(game), Arc::clone(weights), board.clone());
-    Ok(Some(Evaluation { game, settings, weights, untrained, board }.start(stop.clone())?))
+    Ok(Some(Evaluation { game, settings, weights, untrained, exact, board }.start(stop.clone())?))
 }
 
 /// Waits for the matches, but not long: an exact figure is measured to its end, and the process may end before.

@@ -10,6 +10,7 @@
 //!   plots/           learning curves
 //!   weights.safetensors     the newest averaged weights, for matches and for shipping
 //!   untrained.safetensors   the weights that training began with
+//!   average-policy.msgpack  the average of the run's policies, for games small enough to measure NashConv
 //!   epoch            the epoch of the last start
 //!   lock             held by the learner of the run
 //!   learner.log      what is logged while the live view has the terminal
@@ -110,6 +111,11 @@ impl RunDir {
     /// The newest averaged weights.
     pub fn weights(&self) -> PathBuf {
         self.path.join("weights.safetensors")
+    }
+
+    /// The average of the run's policies, for games small enough to measure it.
+    pub fn average_policy(&self) -> PathBuf {
+        self.path.join("average-policy.msgpack")
     }
 
     /// The weights that training began with.

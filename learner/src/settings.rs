@@ -106,9 +106,11 @@ fogfall_service::settings! {
         keep_every_steps: u64 = 0, in 0..=1_000_000_000, class Operational;
         /// Least seconds between rounds of matches against the opponents; 0 for no matches.
         match_every_s: u64 = 30, in 0..=1_000_000, class Operational;
+        /// Least seconds between exact figures, for games small enough to have them (NashConv, mistakes); 0 for none.
+        exact_every_s: u64 = 2, in 0..=1_000_000, class Operational;
         /// Pairs of games against each opponent.
         match_pairs: u32 = 25, in 1..=100_000, class Operational;
-        /// Most share of one core that matches take.
+        /// Most share of one core that matches take, and as much again exact figures.
         match_share: f64 = 0.15, in 0.001..=1.0, class Operational;
         /// Seconds between lines in metrics.jsonl.
         metrics_every_s: u64 = 5, in 1..=100_000, class Operational;

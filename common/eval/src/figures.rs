@@ -1,20 +1,22 @@
-//! Exact figures of a searching player, for games small enough to have them: mistakes by the referee's count, or
-//! NashConv.
+//! Exact figures of a searching player, for games small enough to have them: mistakes by the referee's count, or the
+//! policy that it plays, and from that NashConv.
 
 use std::sync::Arc;
 
 use fogfall_game::{Game, mix, stream};
-use fogfall_search::{Decision, EvalBatch, Gathered, Search};
+use fogfall_search::{Choice, Decision, EvalBatch, Gathered, Search};
 use fogfall_selfplay::Searcher;
 
-use crate::{ExactError, GameTree, Referee};
+use crate::{ExactError, GameTree, Profile, Referee};
 
-/// A game with more positions or tree nodes than this has no figures that are at hand at once.
-const MAX_SIZE: usize = 50_000;
+/// A game with more positions or tree nodes than this has no figures that are at hand within seconds.
+const MAX_SIZE: usize = 500_000;
 /// Positions searched at a time.
 const LANES: usize = 64;
-/// Searches of each information set, whose visit shares are averaged: one search is noise, and NashConv is convex.
-const REPEATS: usize = 16;
+/// Searches of all information sets together, about.
+const SEARCHES: usize = 32_768;
+/// Searches of each information set, whose odds are averaged: one search is noise, and NashConv is convex.
+const REPEATS: std::ops::RangeInclusive<usize> = 4..=64;
 
 /// What can be said exactly about players of a game.
 pub enum ExactFigures<G: Game> {
@@ -47,7 +49,7 @@ impl<G: Game> ExactFigures<G> {
     pub fn name(&self) -> String {
         match self {
             Self::Mistakes(referee) => format!("mistakes in {} positions", referee.decisions().len()),
-            Self::NashConv(_) => "NashConv of visit shares".to_owned(),
+            Self::NashConv(_) => "NashConv".to_owned(),
         }
     }
 
@@ -62,33 +64,60 @@ impl<G: Game> ExactFigures<G> {
                 let decisions = decide_all(game, player, &views, seed);
                 Ok(referee.verdict(decisions.iter().map(|d| d.action)).mistakes as f64)
             }
-            Self::NashConv(tree) => {
-                let repeated = tree.decisions().flat_map(|(view, _)| std::iter::repeat_n(view, REPEATS));
-                let views: Vec<_> = repeated.cloned().collect();
-                let decisions = decide_all(game, player, &views, seed);
-                let mut searched = decisions.chunks_exact(REPEATS);
-                let profile = tree.profile(|_, legal| {
-                    mean_visit_shares(searched.next().expect("each view was searched"), legal.len())
-                })?;
-                Ok(tree.exploitability(&profile).nash_conv)
-            }
+            Self::NashConv(tree) => Ok(tree.exploitability(&played_profile(game, tree, player, seed)?).nash_conv),
         }
     }
 }
 
-fn mean_visit_shares(decisions: &[Decision], legal: usize) -> Vec<f64> {
-    let mut mean = vec![0.0; legal];
-    for decision in decisions {
-        let total: u32 = decision.visits.iter().sum();
-        for (i, mean) in mean.iter_mut().enumerate() {
-            // A search of one simulation has no visits: it would play by its prior.
-            let share =
-                if total > 0 { f64::from(decision.visits[i]) / f64::from(total) } else { f64::from(decision.prior[i]) };
-            *mean += share / decisions.len() as f64;
+/// The policy that a player plays, its choice rule included: the mean over several searches of each information set.
+///
+/// # Errors
+/// [`ExactError`] if the game's views or legal actions contradict each other.
+pub fn played_profile<G: Game>(
+    game: &Arc<G>,
+    tree: &GameTree<G::View>,
+    player: &mut Searcher,
+    seed: u64,
+) -> Result<Profile, ExactError> {
+    let repeats = (SEARCHES / tree.decisions().len().max(1)).clamp(*REPEATS.start(), *REPEATS.end());
+    let repeated = tree.decisions().flat_map(|(view, _)| std::iter::repeat_n(view, repeats));
+    let views: Vec<_> = repeated.cloned().collect();
+    let choice = player.choice;
+    let decisions = decide_all(game, player, &views, seed);
+    let mut searched = decisions.chunks_exact(repeats);
+    tree.profile(|_, legal| {
+        let mut mean = vec![0.0; legal.len()];
+        for decision in searched.next().expect("each view was searched") {
+            add_odds(decision, choice, &mut mean);
+        }
+        let total: f64 = mean.iter().sum();
+        mean.iter().map(|odds| odds / total).collect()
+    })
+}
+
+/// Adds the odds by which a choice rule plays each legal action of a decision.
+fn add_odds(decision: &Decision, choice: Choice, odds: &mut [f64]) {
+    match choice {
+        Choice::Label => odds.iter_mut().zip(&decision.policy).for_each(|(odds, &p)| *odds += f64::from(p)),
+        Choice::Sample { temperature } => {
+            // In units of the most visited action, so that no power overflows.
+            let most = decision.visits.iter().copied().max().unwrap_or(0);
+            let weigh = |i: usize| {
+                // A search of one simulation has no visits: it plays by its prior.
+                let share = match most {
+                    0 => f64::from(decision.prior[i]),
+                    most => f64::from(decision.visits[i]) / f64::from(most),
+                };
+                share.powf(1.0 / f64::from(temperature.max(1e-3)))
+            };
+            let total: f64 = (0..odds.len()).map(weigh).sum();
+            odds.iter_mut().enumerate().for_each(|(i, odds)| *odds += weigh(i) / total);
+        }
+        Choice::Visits | Choice::Confidence { .. } => {
+            let chosen = decision.legal.binary_search(&decision.action).expect("a chosen action is legal");
+            odds[chosen] += 1.0;
         }
     }
-    let total: f64 = mean.iter().sum();
-    mean.iter().map(|share| share / total).collect()
 }
 
 /// The player's decision in each of these situations, many at a time.
@@ -132,7 +161,7 @@ pub fn decide_all<G: Game>(game: &Arc<G>, player: &mut Searcher, views: &[G::Vie
 #[cfg(test)]
 mod tests {
     use fogfall_games::{KuhnPoker, TicTacToe};
-    use fogfall_search::{Budget, Choice, Evaluator, Rollout, SearchSettings, Uniform};
+    use fogfall_search::{Budget, Evaluator, Rollout, SearchSettings, Uniform};
 
     use super::*;
 
@@ -141,7 +170,7 @@ mod tests {
             evaluator,
             search: SearchSettings::for_game(game.info()),
             budget: Budget::Simulations(simulations),
-            choice: Choice::Visits,
+            choice: Choice::Sample { temperature: 1.0 },
         }
     }
 
@@ -150,7 +179,10 @@ mod tests {
         let game = Arc::new(TicTacToe::new());
         let exact = ExactFigures::new(&*game).unwrap();
         assert_eq!(exact.name(), "mistakes in 4520 positions");
-        let mistakes = |n| exact.measure(&game, &mut player(&*game, Box::new(Rollout), n), 1).unwrap();
+        let mistakes = |n| {
+            let player = Searcher { choice: Choice::Visits, ..player(&*game, Box::new(Rollout), n) };
+            exact.measure(&game, &mut { player }, 1).unwrap()
+        };
         let (few, many) = (mistakes(4), mistakes(400));
         assert!(many < 60.0 && few > 5.0 * many, "{few} with 4 simulations, {many} with 400");
     }

@@ -159,23 +159,6 @@ impl<V: Clone> GameTree<V> {
         Profile { odds }
     }
 
-    /// The policy that plays like one of `profiles`, chosen once before the game with these weights: where several of
-    /// them get to an information set, each counts by its weight and by how likely its own moves lead there. Where none
-    /// gets to, it is uniform.
-    ///
-    /// # Panics
-    /// If a profile is not of this tree.
-    pub fn average<'a>(&self, profiles: impl IntoIterator<Item = (f64, &'a Profile)>) -> Profile {
-        let mut sums = self.sequences.map(|count| vec![0.0; count]);
-        for (weight, profile) in profiles {
-            for (seat, sums) in sums.iter_mut().enumerate() {
-                let reach = self.reach(profile, seat as Seat);
-                sums.iter_mut().zip(reach).for_each(|(sum, reach)| *sum += weight * reach);
-            }
-        }
-        self.profile_of(&sums)
-    }
-
     /// The profile whose odds in each set are in proportion to `sums` over its sequences; uniform where they are 0.
     pub(crate) fn profile_of(&self, sums: &[Vec<f64>; 2]) -> Profile {
         let mut profile = self.uniform();

@@ -16,6 +16,7 @@ pub mod balance;
 mod game_tree;
 
 mod advised;
+mod average;
 mod cfr;
 mod exact;
 mod figures;
@@ -23,10 +24,11 @@ mod referee;
 mod suitability;
 
 pub use advised::Advised;
+pub use average::Average;
 pub use cfr::Cfr;
 pub use elo::{Meeting, ratings};
 pub use exact::{Exploitability, Policy, nash_conv};
-pub use figures::{ExactFigures, decide_all};
+pub use figures::{ExactFigures, decide_all, played_profile};
 pub use game_tree::{ExactError, GameTree, Profile};
 pub use interval::Interval;
 pub use match_stats::MatchStats;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use fogfall_eval::{Cfr, ExactError, Exploitability, GameTree, Referee, RefereeError, nash_conv};
+use fogfall_eval::{Average, Cfr, ExactError, Exploitability, GameTree, Referee, RefereeError, nash_conv};
 use fogfall_game::contract::{Leak, Leaky};
 use fogfall_game::{Action, Game, stream};
 use fogfall_games::{Hand, KuhnPoker, LeducPoker, TicTacToe};
@@ -107,7 +107,10 @@ fn an_average_counts_profiles_by_how_likely_they_get_somewhere() {
     let betting = |bet: f64| tree.profile(move |_, _| vec![1.0 - bet, bet]).unwrap();
     // Facing a bet after its pass, seat 0 got there with 0.9 by the first profile and 0.1 by the second: it calls with
     // (0.9 * 0.1 + 0.1 * 0.9) / (0.9 + 0.1) = 0.18. Elsewhere the mean is 0.5.
-    let average = tree.average([(1.0, &betting(0.1)), (1.0, &betting(0.9))]);
+    let mut average = Average::new(&tree);
+    average.add(&tree, 1.0, &betting(0.1));
+    average.add(&tree, 1.0, &betting(0.9));
+    let average = average.profile(&tree);
     let mut bets: Vec<f64> = tree.policy(&average).map(|(_, _, odds)| odds[1]).collect();
     bets.sort_by(f64::total_cmp);
     assert_eq!(bets.len(), 12);

@@ -101,6 +101,9 @@ pub struct GameInfo {
     pub value_bound: f32,
     /// Both seats see everything.
     pub perfect_information: bool,
+    /// Good play must be mixed: what a seat does betrays what it holds, and the other acts on it, as in poker. Training then
+    /// looks for an equilibrium by default. False for games in which a best move can be seen.
+    pub mixed_play: bool,
     /// The game has chance outcomes after its start.
     pub has_chance: bool,
     /// Symmetries besides the identity; only for games where each legal action has a legal image.

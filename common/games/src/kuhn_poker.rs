@@ -79,6 +79,7 @@ impl KuhnPoker {
             value_scale: 1.0,
             value_bound: 2.0,
             perfect_information: false,
+            mixed_play: true,
             has_chance: true,
             symmetries: Vec::new(),
         };

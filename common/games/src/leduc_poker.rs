@@ -196,6 +196,7 @@ impl LeducPoker {
             value_scale: 3.0, // most hands are won for one raise
             value_bound: MOST_CHIPS as f32,
             perfect_information: false,
+            mixed_play: true,
             has_chance: true,
             symmetries: Vec::new(),
         };

@@ -71,6 +71,7 @@ impl TicTacToe {
             value_scale: 1.0,
             value_bound: 1.0,
             perfect_information: true,
+            mixed_play: false,
             has_chance: false,
             symmetries: symmetries(),
         };

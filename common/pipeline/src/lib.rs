@@ -3,6 +3,7 @@
 
 mod intake;
 mod play_flags;
+mod preset;
 mod rounds;
 mod self_play;
 mod stages;
@@ -11,6 +12,7 @@ mod weights;
 
 pub use intake::{Intake, IntakeState, IntakeStatus, Waiting};
 pub use play_flags::{PlayFlags, SearchFlags};
+pub use preset::preset;
 pub use rounds::Rounds;
 pub use self_play::{Outlet, SelfPlay, SelfPlaySettings, SelfPlayStats};
 pub use stages::{StageCounts, Stages};

@@ -33,12 +33,16 @@ fogfall_service::settings! {
         belief_floor: f32 = 0.1, in 0.0..=1.0, class Learning;
         /// How the opponent moves in a seat's tree: by the tree's statistics, or by the network at what it sees.
         opponents: String = "search".into(), one_of &["search", "policy"], class Learning;
-        /// Policy label: shares of visits, or the regularised policy over completed values.
-        label: String = "completed_q".into(), one_of &["visits", "completed_q"], class Learning;
+        /// Policy label: shares of visits, the regularised policy over completed values, or the quantal response to them.
+        label: String = "completed_q".into(), one_of &["visits", "completed_q", "response"], class Learning;
         /// Sharpness of the completed_q label: scale of values in (offset + most visits) * scale * value.
         label_scale: f32 = 0.1, in 0.0..=100.0, class Learning;
         /// Offset in the same formula.
         label_offset: f32 = 50.0, in 0.0..=10_000.0, class Learning;
+        /// Precision of the response label, in 1 / the game's value scale; raising it comes nearer to the best response.
+        label_precision: f32 = 15.0, in 0.0..=10_000.0, class Learning;
+        /// Share of uniform play in the root's prior of every search: no action is left untried.
+        root_uniform: f32 = 0.0, in 0.0..=1.0, class Learning;
     }
 }
 
@@ -57,6 +61,8 @@ fogfall_service::settings! {
         noise_fraction: f32 = 0.25, in 0.0..=1.0, class Learning;
         /// Sum of the Dirichlet parameters; each is this over the number of legal actions.
         noise_concentration: f32 = 10.0, in 0.01..=1000.0, class Learning;
+        /// What moves are drawn from: visits, by the temperatures below, or the policy label.
+        choice: String = "visits".into(), one_of &["visits", "label"], class Learning;
         /// Decisions of both seats together that are played at the opening temperature.
         opening_decisions: u32 = 12, in 0..=1_000_000, class Learning;
         /// Temperature of the choice in the opening: probability of a move is its visits to the power of 1 / temperature.
@@ -75,6 +81,7 @@ impl SearchFlags {
         SearchSettings {
             c_puct: self.c_puct,
             fpu_reduction: self.fpu_reduction,
+            root_uniform: self.root_uniform,
             keys: match self.tree_keys.as_str() {
                 "actions" => Keys::Actions,
                 "owner" => Keys::Owner,
@@ -98,6 +105,7 @@ impl SearchFlags {
             life: if self.tree == "game" { TreeLife::Game } else { TreeLife::Move },
             label: match self.label.as_str() {
                 "visits" => Label::Visits,
+                "response" => Label::Response { precision: self.label_precision },
                 _ => Label::CompletedQ { scale: self.label_scale, offset: self.label_offset },
             },
             ..base
@@ -131,6 +139,7 @@ impl PlayFlags {
                 .then_some(Growth { start: self.simulations_start, full_at: self.simulations_full_at }),
             full_share: self.full_share,
             noise: (self.noise_fraction > 0.0).then_some(noise),
+            by_label: self.choice == "label",
             opening_decisions: self.opening_decisions,
             opening_temperature: self.opening_temperature,
             temperature: self.temperature,

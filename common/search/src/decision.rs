@@ -86,10 +86,15 @@ pub(crate) fn decide(root: &Root<'_>, label: &Label, choice: Choice, rng: &mut R
             normalise(&mut out.policy);
         }
         Label::CompletedQ { scale, offset } => completed_q(scale, offset, root.rescale, out),
+        Label::Response { precision } => {
+            out.policy.extend(completed_values(out).iter().map(|q| precision * q));
+            softmax(&mut out.policy);
+        }
     }
     let index = match choice {
         Choice::Visits => most_visited(&weights, &out.prior),
         Choice::Sample { temperature } => sample(&weights, &out.prior, temperature, rng),
+        Choice::Label => sample(&out.policy, &out.prior, 1.0, rng),
         Choice::Confidence { deviations, visit_floor } => {
             confident(root, &weights, &out.prior, deviations, visit_floor)
         }
@@ -114,9 +119,8 @@ fn normalise(weights: &mut [f32]) {
     }
 }
 
-/// `softmax(logit + (offset + max N) * scale * q)`, with unvisited values completed by the mixed value (Danihelka et
-/// al. 2022, equations 10, 11 and appendix D).
-fn completed_q(scale: f32, offset: f32, rescale: bool, out: &mut Decision) {
+/// `[legal]` mean values, where unvisited actions are worth the mixed value (Danihelka et al. 2022, appendix D).
+fn completed_values(out: &Decision) -> Vec<f32> {
     let visited = || out.visits.iter().zip(&out.prior).zip(&out.q).filter(|((n, _), _)| **n > 0);
     let total: u32 = out.visits.iter().sum();
     let mut mixed = out.network_value;
@@ -125,7 +129,13 @@ fn completed_q(scale: f32, offset: f32, rescale: bool, out: &mut Decision) {
         let q: f32 = visited().map(|((_, p), q)| p * q).sum::<f32>() / prior_mass;
         mixed = (out.network_value + total as f32 * q) / (1 + total) as f32;
     }
-    let q: Vec<f32> = out.q.iter().zip(&out.visits).map(|(&q, &n)| if n > 0 { q } else { mixed }).collect();
+    out.q.iter().zip(&out.visits).map(|(&q, &n)| if n > 0 { q } else { mixed }).collect()
+}
+
+/// `softmax(logit + (offset + max N) * scale * q)` over completed values (Danihelka et al. 2022, equations 10
+/// and 11).
+fn completed_q(scale: f32, offset: f32, rescale: bool, out: &mut Decision) {
+    let q = completed_values(out);
     let (mut low, mut range) = (-1.0, 2.0);
     if rescale {
         let (min, max) = q.iter().fold((f32::MAX, f32::MIN), |(a, b), &q| (a.min(q), b.max(q)));

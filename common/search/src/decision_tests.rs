@@ -56,6 +56,24 @@ fn close(a: &[f32], b: &[f32]) {
 }
 
 #[test]
+fn the_response_label_weighs_values_and_forgets_the_prior() {
+    // Seat 1 moves: its values are 0.1 and -0.1; the third action was not tried and is worth the mixed value
+    // (0 + 8 * (0.9 * 0.1 + 0.1 * -0.1) / 1.0) / 9 = 0.0711.
+    let root = tree(1, 0.0, &[(0.9, 6, -0.1), (0.1, 2, 0.1), (0.0, 0, 0.0)]);
+    let case = Case { label: Label::Response { precision: 10.0 }, ..PLAIN };
+    // exp(1), exp(-1), exp(0.711) = 2.7183, 0.3679, 2.0363: they sum to 5.1225.
+    close(&run(&root, &case, 0).policy, &[0.530_66, 0.071_82, 0.397_52]);
+}
+
+#[test]
+fn a_move_drawn_from_the_label_follows_its_odds_and_not_the_visits() {
+    let root = tree(0, 0.0, &[(0.5, 60, 0.0), (0.5, 4, 0.1)]);
+    let case = Case { label: Label::Response { precision: 10.0 }, choice: Choice::Label, ..PLAIN };
+    let seconds = (0..4000).filter(|&seed| run(&root, &case, seed).action == 1).count() as f32 / 4000.0;
+    assert!((seconds - 0.731).abs() < 0.03, "{seconds}"); // e / (1 + e), four standard errors
+}
+
+#[test]
 fn the_visits_label_is_the_share_of_visits() {
     let decision = run(&tree(0, 0.0, &[(0.5, 6, 0.1), (0.3, 3, 0.0), (0.2, 1, 0.0)]), &PLAIN, 0);
     close(&decision.policy, &[0.6, 0.3, 0.1]);

@@ -6,10 +6,12 @@ use rand_distr::{Distribution, Gamma};
 use crate::settings::RootNoise;
 use crate::tree::Edge;
 
-/// Writes `[edges]` priors of the legal actions, normalised, with Dirichlet noise mixed in; 0 for other edges.
+/// Writes `[edges]` priors of the legal actions, normalised, with a share of uniform play and Dirichlet noise mixed in; 0
+/// for other edges.
 pub(crate) fn noised_prior(
     edges: &[Edge],
     legal: &[Action],
+    uniform_share: f32,
     noise: Option<RootNoise>,
     rng: &mut Rng,
     out: &mut Vec<f32>,
@@ -20,7 +22,7 @@ pub(crate) fn noised_prior(
     let total: f32 = edges.iter().zip(&is_legal).filter(|(_, l)| **l).map(|(e, _)| e.prior).sum();
     let uniform = 1.0 / legal.len() as f32;
     out.extend(edges.iter().zip(&is_legal).map(|(edge, &legal)| match legal {
-        true if total > 0.0 => edge.prior / total,
+        true if total > 0.0 => (1.0 - uniform_share) * (edge.prior / total) + uniform_share * uniform,
         true => uniform,
         false => 0.0,
     }));
@@ -52,6 +54,16 @@ mod tests {
     use fogfall_game::stream;
 
     use super::*;
+
+    #[test]
+    fn a_share_of_uniform_play_leaves_no_action_untried() {
+        let mut tree = crate::tree::Tree::default();
+        let root = tree.add_root(0, 0);
+        tree.add_edges(root, &[1, 2, 3], &[0.2, 0.8, 0.0]);
+        let mut out = Vec::new();
+        noised_prior(tree.edges(root), &[1, 3], 0.5, None, &mut stream(0, &[]), &mut out);
+        assert_eq!(out, [0.75, 0.0, 0.25]); // 0.5 * 1 + 0.5 / 2; not legal; 0.5 * 0 + 0.5 / 2
+    }
 
     #[test]
     fn dirichlet_draws_sum_to_one_with_the_mean_and_variance_of_the_distribution() {

@@ -414,7 +414,7 @@ impl<G: Game> Search<G> {
         self.inherited.clear();
         self.inherited.extend(edges.iter().map(|e| e.n));
         let rng = &mut stream(self.seed, &[NOISE_STREAM]);
-        noised_prior(edges, &self.root_legal, self.noise, rng, &mut self.root_prior);
+        noised_prior(edges, &self.root_legal, self.settings.root_uniform, self.noise, rng, &mut self.root_prior);
         self.root_ready = true;
     }
 

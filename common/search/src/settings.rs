@@ -58,6 +58,13 @@ pub enum Label {
         /// `c_visit` of the paper.
         offset: f32,
     },
+    /// The quantal response `softmax(precision * q)` (McKelvey and Palfrey 1995): a soft best response that forgets the
+    /// network's policy. A network that is fitted to all responses of a run is their average: smooth fictitious play
+    /// (Fudenberg and Levine 1995; Heinrich and Silver 2016), for games in which good play is mixed.
+    Response {
+        /// In 1 / the game's value scale; raising it comes nearer to the best response.
+        precision: f32,
+    },
 }
 
 /// How the move is chosen from the searched root.
@@ -70,6 +77,8 @@ pub enum Choice {
         /// Above 0; 1 plays the visit shares.
         temperature: f32,
     },
+    /// An action drawn from the policy label.
+    Label,
     /// The largest lower confidence bound of the value, among actions with enough visits.
     Confidence {
         /// Standard errors below the mean.
@@ -124,6 +133,8 @@ pub struct SearchSettings {
     pub fpu_reduction: f32,
     /// The same at the root.
     pub root_fpu_reduction: f32,
+    /// Share of uniform play in the root's prior, in every search: no action is left untried.
+    pub root_uniform: f32,
     /// What tells children apart.
     pub keys: Keys,
     /// Who shares a tree.
@@ -151,6 +162,7 @@ impl SearchSettings {
             c_puct: 1.25,
             fpu_reduction: 0.2,
             root_fpu_reduction: 0.0,
+            root_uniform: 0.0,
             keys,
             seats,
             life: TreeLife::Move,

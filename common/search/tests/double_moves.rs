@@ -83,6 +83,7 @@ fn a_won_game_is_won_for_its_winner_at_every_ply_of_double_and_triple_moves() {
         value_scale: 1.0,
         value_bound: 1.0,
         perfect_information: true,
+        mixed_play: false,
         has_chance: false,
         symmetries: Vec::new(),
     }));

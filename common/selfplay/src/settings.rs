@@ -29,6 +29,8 @@ pub struct PlaySettings {
     pub full_share: f32,
     /// Noise of full searches.
     pub noise: Option<RootNoise>,
+    /// Draw moves from the policy label, whatever the temperatures.
+    pub by_label: bool,
     /// Decisions of both seats that are played at `opening_temperature`.
     pub opening_decisions: u32,
     /// Temperature of the choice in the opening.
@@ -49,6 +51,7 @@ impl PlaySettings {
             growth: None,
             full_share: 1.0,
             noise: None,
+            by_label: false,
             opening_decisions: 0,
             opening_temperature: 1.0,
             temperature: 0.0,
@@ -68,7 +71,10 @@ impl PlaySettings {
     }
 
     /// The choice rule of the `ply`-th decision of a game.
-    pub(crate) fn choice(&self, ply: u32) -> Choice {
+    pub fn choice(&self, ply: u32) -> Choice {
+        if self.by_label {
+            return Choice::Label;
+        }
         let temperature = if ply < self.opening_decisions { self.opening_temperature } else { self.temperature };
         if temperature > 0.0 { Choice::Sample { temperature } } else { Choice::Visits }
     }

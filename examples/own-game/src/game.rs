@@ -160,6 +160,7 @@ impl TreasureHunt {
             value_scale: TYPICAL_GOLD,
             value_bound: ALL_GOLD,
             perfect_information: false,
+            mixed_play: false,
             has_chance: true,
             symmetries: Vec::new(),
         };

@@ -129,6 +129,7 @@ impl Peeling {
             value_scale: 1.0,
             value_bound: 1.0,
             perfect_information: false,
+            mixed_play: false,
             has_chance: true,
             symmetries: Vec::new(),
         };
