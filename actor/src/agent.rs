@@ -23,9 +23,9 @@ use fogfall_service::settings::{Loader, Settings};
 fogfall_service::settings! {
     /// Choice
     pub struct ChoiceFlags {
-        /// How a searching agent chooses its move: the most visited one, or by lot with probabilities as visits to the
-        /// power of 1 / temperature. Games that must be mixed need the lot.
-        choice: String = "visits".into(), one_of &["visits", "sample"], class Operational;
+        /// How a searching agent chooses its move: the most visited one, by lot with probabilities as visits to the power
+        /// of 1 / temperature, or by lot from the policy label. Games in which good play is mixed need the lot.
+        choice: String = "visits".into(), one_of &["visits", "sample", "label"], class Operational;
         /// Temperature of the choice by lot; 1 plays the visit shares.
         choice_temperature: f32 = 1.0, in 0.01..=100.0, class Operational;
     }
@@ -139,6 +139,7 @@ impl AgentSpec {
             Mind::Network(net) => Box::new(NetEvaluator::new(Arc::clone(net))),
         };
         let choice = match choice.choice.as_str() {
+            "label" => Choice::Label,
             "sample" => Choice::Sample { temperature: choice.choice_temperature },
             _ => Choice::Visits,
         };

@@ -1,11 +1,11 @@
 //! The command line: does what the commands ask for, one a job.
 
-use std::{fs::File, io::BufReader, path::PathBuf, process::ExitCode};
+use std::{collections::BTreeMap, fs::File, io::BufReader, path::PathBuf, process::ExitCode, sync::Arc};
 
 use anyhow::{Context, bail, ensure};
 use clap::ArgMatches;
 use fogfall_game::{GameError, GameSet, GameVisitor};
-use fogfall_pipeline::{PlayFlags, SearchFlags};
+use fogfall_pipeline::{PlayFlags, Preset, SearchFlags};
 use fogfall_service::settings::{Loader, Mistakes};
 use serde::Serialize;
 
@@ -36,14 +36,14 @@ pub fn run<S: GameSet>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
                 agents: [text(matches, "a"), text(matches, "b")],
                 pairs: pairs(matches, "games"),
                 seed: seed_of(matches),
-                flags: flags(matches)?,
+                flags: flags::<S>(matches)?,
             };
             print(matches, &with::<S, _>(matches, order)??)
         }
         "ladder" => climb::<S>(matches),
         "promote" => return promote::<S>(matches),
         "exact" => {
-            let order = Exact { a: text(matches, "a"), seed: seed_of(matches), flags: flags(matches)? };
+            let order = Exact { a: text(matches, "a"), seed: seed_of(matches), flags: flags::<S>(matches)? };
             print(matches, &with::<S, _>(matches, order)??)
         }
         "solve" => {
@@ -95,13 +95,17 @@ fn climb<S: GameSet>(matches: &ArgMatches) -> anyhow::Result<()> {
         (None, None) => bail!("--game is required without --run"),
     };
     let rules = rules(matches)?.or_else(|| run.as_ref().and_then(|run| run.manifest.rules.clone()));
+    let defaults = match &run {
+        Some(run) => run.manifest.settings.clone(),
+        None => S::with(&game, rules.as_deref(), Preset)?,
+    };
     let order = Ladder {
         run,
         agents: matches.get_many::<String>("agents").into_iter().flatten().cloned().collect(),
         anchor: text(matches, "anchor"),
         pairs: pairs(matches, "games"),
         seed: seed_of(matches),
-        flags: flags(matches)?,
+        flags: agent_flags(loader(matches), &defaults)?,
     };
     let report = S::with(&game, rules.as_deref(), order)??;
     print(matches, &report)?;
@@ -122,7 +126,7 @@ fn promote<S: GameSet>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         champion: text(matches, "champion"),
         test,
         seed: seed_of(matches),
-        flags: agent_flags(loader)?,
+        flags: agent_flags(loader, &with::<S, _>(matches, Preset)?)?,
     };
     let report = with::<S, _>(matches, order)??;
     print(matches, &report)?;
@@ -148,7 +152,7 @@ fn check_rules<S: GameSet>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         search_pairs: pairs(matches, "search-fights"),
         weights: matches.get_one::<String>("weights").cloned(),
         seed: seed_of(matches),
-        flags: flags(matches)?,
+        flags: flags::<S>(matches)?,
     };
     let report: RulesReport = with::<S, _>(matches, order)??;
     print(matches, &report)?;
@@ -169,12 +173,13 @@ fn loader(matches: &ArgMatches) -> Loader {
     Loader::from_process(matches, std::env::vars())
 }
 
-fn flags(matches: &ArgMatches) -> anyhow::Result<AgentFlags> {
-    agent_flags(loader(matches))
+/// How agents search and choose; what is not given is as the game asks for.
+fn flags<S: GameSet>(matches: &ArgMatches) -> anyhow::Result<AgentFlags> {
+    agent_flags(loader(matches), &with::<S, _>(matches, Preset)?)
 }
 
-/// How agents search and choose.
-fn agent_flags(mut loader: Loader) -> anyhow::Result<AgentFlags> {
+fn agent_flags(mut loader: Loader, defaults: &BTreeMap<String, String>) -> anyhow::Result<AgentFlags> {
+    loader.stored("defaults", defaults);
     let flags = AgentFlags { search: loader.load::<SearchFlags>(), choice: loader.load::<ChoiceFlags>() };
     // A settings file may be shared with the learner, and with other commands.
     loader.accept::<PlayFlags>();

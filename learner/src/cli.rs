@@ -9,7 +9,7 @@ use std::{
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use fogfall_game::{Game, GameSet, GameVisitor};
-use fogfall_pipeline::{PlayFlags, SearchFlags, preset};
+use fogfall_pipeline::{PlayFlags, Preset, SearchFlags};
 use fogfall_service::settings::{Key, Loader, Settings, with_config, with_settings};
 
 use crate::{
@@ -260,17 +260,6 @@ fn refuse_bad_usage(matches: &ArgMatches, loader: &mut Loader) {
     }
     if matches.get_one::<f64>("minutes").is_some_and(|&m| !(m > 0.0 && m < 1e7)) {
         loader.refuse("--minutes must be above 0");
-    }
-}
-
-/// The defaults that the game asks for.
-struct Preset;
-
-impl GameVisitor for Preset {
-    type Out = BTreeMap<String, String>;
-
-    fn visit<G: Game>(self, game: Arc<G>) -> Self::Out {
-        preset(game.info())
     }
 }
 

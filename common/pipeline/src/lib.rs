@@ -12,7 +12,7 @@ mod weights;
 
 pub use intake::{Intake, IntakeState, IntakeStatus, Waiting};
 pub use play_flags::{PlayFlags, SearchFlags};
-pub use preset::preset;
+pub use preset::Preset;
 pub use rounds::Rounds;
 pub use self_play::{Outlet, SelfPlay, SelfPlaySettings, SelfPlayStats};
 pub use stages::{StageCounts, Stages};

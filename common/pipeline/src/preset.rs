@@ -1,8 +1,8 @@
 //! Defaults that depend on the game: settings that lie below all that a user gives.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use fogfall_game::GameInfo;
+use fogfall_game::{Game, GameVisitor};
 
 /// For games in which good play is mixed: smooth fictitious play by search. Opponents in the tree and the belief go by the
 /// network, which is fitted to all responses of the run and so becomes their average; moves and labels are soft best
@@ -24,8 +24,14 @@ const MIXED_PLAY: [(&str, &str); 14] = [
     ("root_value_share", "0.5"),
 ];
 
-/// The settings that a game asks for, by name; where it asks for nothing, defaults hold.
-pub fn preset(info: &GameInfo) -> BTreeMap<String, String> {
-    let texts = |settings: &[(&str, &str)]| settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    if info.mixed_play { texts(&MIXED_PLAY) } else { BTreeMap::new() }
+/// Visits a game for the settings that it asks for, by name; where it asks for nothing, defaults hold.
+pub struct Preset;
+
+impl GameVisitor for Preset {
+    type Out = BTreeMap<String, String>;
+
+    fn visit<G: Game>(self, game: Arc<G>) -> Self::Out {
+        let settings = if game.info().mixed_play { &MIXED_PLAY[..] } else { &[] };
+        settings.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
+    }
 }
