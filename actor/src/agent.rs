@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(
             format!("{wrong:#}"),
             "agent 'search:30,beleif=reach,label=visit': 2 mistakes in the settings:\n  \
-             --label: label is \"visit\"; allowed is one of visits, completed_q\n  \
+             --label: label is \"visit\"; allowed is one of visits, completed_q, response\n  \
              --beleif: there is no setting beleif; did you mean belief?"
         );
         assert!(format!("{:#}", error("search:0")).contains("simulations is \"0\""));

@@ -1,6 +1,6 @@
 //! The command line: does what the commands ask for, one a job.
 
-use std::{collections::BTreeMap, fs::File, io::BufReader, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{collections::BTreeMap, fs::File, io::BufReader, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, bail, ensure};
 use clap::ArgMatches;
