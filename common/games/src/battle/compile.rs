@@ -119,6 +119,7 @@ fn read_fight(r: Reader<'_>) -> Fight {
         shield_kept: percent("shield_kept", 0..=100),
         weary_from: r.int("weary_from", 1..=MAX_TURNS as i64, None) as u16,
         weary: percent("weary", 0..=100),
+        mixed_play: r.flag("mixed_play"),
     };
     r.finish();
     fight

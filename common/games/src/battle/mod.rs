@@ -85,7 +85,7 @@ impl Battle {
             value_scale: 1.0,
             value_bound: 1.0,
             perfect_information: false,
-            mixed_play: false,
+            mixed_play: tables.fight.mixed_play,
             has_chance: true,
             symmetries: Vec::new(),
         };

@@ -240,6 +240,8 @@ pub(crate) struct Fight {
     pub(crate) turn_limit: u16,
     /// Until this turn is over nobody falls.
     pub(crate) mercy: u16,
+    /// Good play is mixed: training looks for an equilibrium.
+    pub(crate) mixed_play: bool,
     /// At the turn limit the healthier side wins, else it is a draw.
     pub(crate) healthier_wins: bool,
     pub(crate) min_level: u8,
