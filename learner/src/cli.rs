@@ -273,3 +273,24 @@ impl GameVisitor for Misfits<'_> {
         replay::misfits(game.info(), self.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fogfall_games::Shipped;
+
+    use super::*;
+
+    #[test]
+    fn every_default_that_a_game_asks_for_is_a_known_setting_with_an_allowed_value() {
+        let preset = Shipped::with("kuhn_poker", None, Preset).unwrap();
+        let mut loader = Loader::new();
+        loader.flags(preset.clone());
+        let flags = Flags::load(&mut loader);
+        loader.finish().unwrap();
+        let general = Flags::load(&mut Loader::new()).texts();
+        for (key, text) in flags.texts() {
+            assert_eq!(preset.contains_key(&key), general[&key] != text, "{key}: {text}, {} by default", general[&key]);
+        }
+        assert!(Shipped::with("battle", None, Preset).unwrap().is_empty());
+    }
+}

@@ -7,7 +7,7 @@ use fogfall_game::{Game, GameVisitor};
 /// For games in which good play is mixed: smooth fictitious play by search. Opponents in the tree and the belief go by the
 /// network, which is fitted to all responses of the run and so becomes their average; moves and labels are soft best
 /// responses to it. `docs/methods.md` says what each is worth.
-const MIXED_PLAY: [(&str, &str); 14] = [
+const MIXED_PLAY: [(&str, &str); 13] = [
     ("belief", "reach"),
     ("opponents", "policy"),
     ("label", "response"),
@@ -15,13 +15,12 @@ const MIXED_PLAY: [(&str, &str); 14] = [
     ("root_uniform", "0.5"),
     ("noise_fraction", "0"),
     ("window_rows", "2000000"),
-    ("log_rows", "2000000"),
+    ("log_rows", "4000000"),
     ("min_rows", "2000"),
     ("batch_rows", "256"),
     ("replay_ratio", "4"),
     ("average_decay", "0.98"),
     ("publish_steps", "20"),
-    ("root_value_share", "0.5"),
 ];
 
 /// Visits a game for the settings that it asks for, by name; where it asks for nothing, defaults hold.

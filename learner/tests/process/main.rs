@@ -11,6 +11,7 @@ mod admin;
 mod damage;
 mod disk_full;
 mod diverging;
+mod equilibrium;
 mod kill;
 mod lockstep;
 mod mistakes;
