@@ -66,6 +66,23 @@ mod tests {
     }
 
     #[test]
+    fn noise_is_mixed_with_a_normalised_prior_over_the_legal_actions_alone() {
+        let mut tree = crate::tree::Tree::default();
+        let root = tree.add_root(0, 0);
+        tree.add_edges(root, &[1, 2, 3], &[0.1, 0.5, 0.3]);
+        let (mut plain, mut noised) = (Vec::new(), Vec::new());
+        let noise = RootNoise { concentration: 10.0, fraction: 0.25 };
+        noised_prior(tree.edges(root), &[1, 3], 0.0, None, &mut stream(0, &[]), &mut plain);
+        for seed in 0..100 {
+            noised_prior(tree.edges(root), &[1, 3], 0.0, Some(noise), &mut stream(seed, &[]), &mut noised);
+            assert!((noised.iter().sum::<f32>() - 1.0).abs() < 1e-6, "{noised:?}");
+            assert_eq!(noised[1], 0.0, "not legal here");
+            // 0.1 / 0.4 = 0.25, of which 3/4 stay.
+            assert!(noised[0] >= 0.1875 && plain == [0.25, 0.0, 0.75], "{noised:?}");
+        }
+    }
+
+    #[test]
     fn dirichlet_draws_sum_to_one_with_the_mean_and_variance_of_the_distribution() {
         let (alpha, n, draws) = (0.5, 4, 20_000);
         let mut rng = stream(1, &[]);

@@ -30,6 +30,8 @@ mod effect_tests;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
+mod resample_tests;
+#[cfg(test)]
 mod secret_tests;
 
 use fogfall_game::{Action, Actions, Game, GameError, GameInfo, Rng, Seat, Turn};
