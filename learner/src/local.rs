@@ -121,7 +121,7 @@ impl<'a> Run<'a> {
         let reporter = Reporter::new(sources, &vitals, window_filled);
         saver.count(Box::new(reporter.totals()));
         let train = TrainLoop {
-            settings: TrainLoopSettings::of(order, info),
+            settings: TrainLoopSettings::of(order, info)?,
             trainer: beginning.trainer,
             epoch,
             ordinal: beginning.ordinal,

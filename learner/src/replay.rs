@@ -9,7 +9,7 @@ use fogfall_proto::RowLayout;
 use fogfall_replay::{Bounds, FileLog, FileLogSettings, LimiterSettings, ReplayLog, SampleToInsert, Window};
 use tokio::runtime::Runtime;
 
-use crate::{beginning::Beginning, board::Board, cli::Flags, run_dir::RunDir};
+use crate::{batch::PositionWeight, beginning::Beginning, board::Board, cli::Flags, run_dir::RunDir};
 
 /// Bytes read from the log at a time when the window is filled.
 const FILL_BYTES: usize = 16 << 20;
@@ -116,6 +116,9 @@ pub fn open(
     let capacity = flags.replay.window_rows;
     let start = bounds.first.max(bounds.end.saturating_sub(capacity as u64));
     let mut window = Window::new(layout, capacity, flags.replay.window_bytes.0, start)?;
+    if flags.train.position_weight.parse::<PositionWeight>()? != PositionWeight::Linear {
+        window = window.counting_states();
+    }
     loop {
         let rows = runtime.block_on(log.read(window.next(), FILL_BYTES))?;
         if rows.is_empty() {

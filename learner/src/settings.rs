@@ -2,6 +2,8 @@
 
 use fogfall_service::settings::ByteSize;
 
+use crate::batch::PositionWeight;
+
 fogfall_service::settings! {
     /// Network
     pub struct NetworkFlags {
@@ -29,6 +31,9 @@ fogfall_service::settings! {
         policy_weight: f64 = 1.0, in 0.0..=1e6, class Learning;
         /// Weight of the squared weights; decoupled with adamw.
         weight_decay: f64 = 1e-4, in 0.0..=1e3, class Learning;
+        /// How much an information state counts that the window holds in n rows: n (linear), 1 + ln n (log), or 1
+        /// (once).
+        position_weight: String = "linear".into(), one_of PositionWeight::NAMES, class Learning;
         /// Share of the search's root value in the value label; the rest is the game's result.
         root_value_share: f32 = 0.5, in 0.0..=1.0, class Learning;
         /// Gradients with a larger norm are scaled down to it.
@@ -112,7 +117,7 @@ fogfall_service::settings! {
         match_pairs: u32 = 25, in 1..=100_000, class Operational;
         /// Most share of one core that matches take, and as much again exact figures.
         match_share: f64 = 0.15, in 0.001..=1.0, class Operational;
-        /// Seconds between lines in metrics.jsonl.
+        /// Most seconds between lines in metrics.jsonl; fewer in the first minutes.
         metrics_every_s: u64 = 5, in 1..=100_000, class Operational;
         /// Write what every train step saw to steps.jsonl, a line each.
         step_log: bool = false, class Operational;

@@ -17,7 +17,7 @@ use rand::RngExt;
 use tokio::runtime::Handle;
 
 use crate::{
-    batch::fill,
+    batch::{Picked, PositionWeight, fill},
     board::Board,
     cli::Order,
     saver::Saver,
@@ -39,6 +39,8 @@ const BATCH_STREAM: u64 = 11;
 pub struct TrainLoopSettings {
     /// Rows in a batch.
     pub batch_rows: usize,
+    /// How much an information state counts that the window holds in many rows.
+    pub position_weight: PositionWeight,
     /// Share of the search's root value in the value label.
     pub root_value_share: f32,
     /// Symmetries besides the identity; rows are used in a random one.
@@ -55,17 +57,21 @@ pub struct TrainLoopSettings {
 
 impl TrainLoopSettings {
     /// Those that an order asks for.
-    pub fn of(order: &Order, info: &GameInfo) -> Self {
+    ///
+    /// # Errors
+    /// If a name in the settings is none of those allowed.
+    pub fn of(order: &Order, info: &GameInfo) -> anyhow::Result<Self> {
         let flags = &order.flags;
-        Self {
+        Ok(Self {
             batch_rows: flags.train.batch_rows,
+            position_weight: flags.train.position_weight.parse()?,
             root_value_share: flags.train.root_value_share,
             symmetries: if flags.train.symmetries { info.symmetries.clone() } else { Vec::new() },
             checkpoint_every: Duration::from_secs(flags.run.checkpoint_s),
             checkpoint_steps: Some(flags.run.checkpoint_steps).filter(|&steps| steps > 0),
             last_step: order.end.steps,
             seed: flags.run.seed,
-        }
+        })
     }
 }
 
@@ -178,7 +184,9 @@ impl TrainLoop {
         let symmetries = &self.settings.symmetries;
         let pick = slots.iter().map(|&slot| {
             let symmetry = rng.random_range(0..=symmetries.len()).checked_sub(1).map(|i| &symmetries[i]);
-            (state.window.row(slot), symmetry)
+            // A window that does not count need not: all rows weigh the same.
+            let weight = state.window.rows_alike(slot).map_or(1.0, |n| self.settings.position_weight.of_row(n));
+            Picked { row: state.window.row(slot), weight, symmetry }
         });
         fill(batch, state.window.layout(), self.settings.root_value_share, pick);
         drop(state);

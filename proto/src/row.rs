@@ -18,6 +18,7 @@
 //! Values are the mover's, in units of the game's scale.
 
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::Version;
 
@@ -237,6 +238,13 @@ impl<'a> RowRef<'a> {
         self.u32_at(self.layout.visits_at() + action as usize * 4)
     }
 
+    /// A key of the information state: equal for rows with the same observation and legal actions, bit for bit, and
+    /// different for others but for chance (XXH3-64).
+    pub fn state_key(&self) -> u64 {
+        let legal = xxh3_64(&self.bytes[self.layout.legal_at()..]);
+        xxh3_64_with_seed(&self.bytes[FIXED_BYTES..self.layout.policy_at()], legal)
+    }
+
     /// `[hidden]`.
     pub fn hidden(&self) -> impl ExactSizeIterator<Item = f32> + use<'a> {
         self.floats(self.layout.hidden_at(), self.layout.hidden)
@@ -305,5 +313,27 @@ mod tests {
         let rows: Vec<_> = layout.rows(&bytes).collect();
         assert_eq!(rows[0].to_row(), Row { value: 1.0, ..row.clone() });
         assert_eq!(rows[1].to_row(), row);
+    }
+
+    #[test]
+    fn rows_have_one_key_if_observation_and_legal_actions_are_the_same() {
+        let layout = RowLayout::new(2, 3, 1);
+        let row = Row {
+            observation: vec![1.0, 0.0],
+            legal: vec![0, 2],
+            policy: vec![0.5, 0.5],
+            prior: vec![0.5, 0.5],
+            visits: vec![1, 1],
+            hidden: vec![0.0],
+            ..Row::default()
+        };
+        let labelled = Row { value: 1.0, policy: vec![1.0, 0.0], visits: vec![9, 0], hidden: vec![1.0], ..row.clone() };
+        let seen = Row { observation: vec![0.0, 1.0], ..row.clone() };
+        let allowed = Row { legal: vec![0, 1], ..row.clone() };
+        let mut bytes = Vec::new();
+        [&row, &labelled, &seen, &allowed].into_iter().for_each(|row| layout.write(row, &mut bytes));
+        let keys: Vec<u64> = layout.rows(&bytes).map(|row| row.state_key()).collect();
+        assert_eq!(keys[0], keys[1]);
+        assert!(keys[0] != keys[2] && keys[0] != keys[3] && keys[2] != keys[3], "{keys:?}");
     }
 }

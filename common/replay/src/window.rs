@@ -1,7 +1,10 @@
 //! The window: the newest rows in memory, from which batches are drawn. A ring of fixed-size rows that is allocated
-//! once; it has one owner and no locks.
+//! once; it has one owner and no locks. If asked to, it counts how many rows it holds of each information state.
 //!
-//! **Invariants:** `inserted = len + evicted`; `next = start + inserted + skipped`; slots `0..len` hold rows.
+//! **Invariants:** `inserted = len + evicted`; `next = start + inserted + skipped`; slots `0..len` hold rows; the
+//! counts of all information states are positive and sum to `len`.
+
+use std::collections::HashMap;
 
 use fogfall_proto::{RowLayout, RowRef};
 use rand::{Rng, RngExt};
@@ -60,6 +63,8 @@ pub struct Window {
     capacity_rows: usize,
     /// `[capacity_rows * row_bytes]`, allocated once.
     ring: Vec<u8>,
+    /// Rows held by [`RowRef::state_key`]; none if they are not counted.
+    states: Option<HashMap<u64, u32>>,
     /// Log position of the first row it was to follow.
     start: u64,
     inserted: u64,
@@ -86,7 +91,16 @@ impl Window {
         let bytes = bytes as usize;
         let mut ring = Vec::new();
         ring.try_reserve_exact(bytes).map_err(|_| WindowError::NoMemory { bytes })?;
-        Ok(Self { layout, row_bytes, capacity_rows, ring, start, inserted: 0, skipped: 0, sampled: 0 })
+        Ok(Self { layout, row_bytes, capacity_rows, ring, states: None, start, inserted: 0, skipped: 0, sampled: 0 })
+    }
+
+    /// Counts the rows of each information state from now on, besides the memory allowed: some 20 bytes a state.
+    #[must_use]
+    pub fn counting_states(mut self) -> Self {
+        let mut states = HashMap::new();
+        self.rows().for_each(|row| *states.entry(row.state_key()).or_default() += 1);
+        self.states = Some(states);
+        self
     }
 
     /// Takes the next whole rows of the log, evicting the oldest; returns how many rows were evicted.
@@ -100,6 +114,7 @@ impl Window {
         let before = self.evicted_total();
         for row in rows.chunks_exact(self.row_bytes) {
             let slot = (self.inserted % self.capacity_rows as u64) as usize;
+            self.recount(slot, row);
             if slot * self.row_bytes == self.ring.len() {
                 self.ring.extend_from_slice(row);
             } else {
@@ -108,6 +123,21 @@ impl Window {
             self.inserted += 1;
         }
         Ok(self.evicted_total() - before)
+    }
+
+    /// Counts a row that takes a slot, and no longer the one that it takes it from.
+    fn recount(&mut self, slot: usize, row: &[u8]) {
+        let Some(states) = &mut self.states else { return };
+        let key = |row| self.layout.rows(row).next().expect("a slot holds one row").state_key();
+        if let Some(old) = self.ring.get(slot * self.row_bytes..(slot + 1) * self.row_bytes) {
+            let old = key(old);
+            let rows = states.get_mut(&old).expect("every row held is counted");
+            *rows -= 1;
+            if *rows == 0 {
+                states.remove(&old);
+            }
+        }
+        *states.entry(key(row)).or_default() += 1;
     }
 
     /// Goes on from a later position: the rows between were evicted from the log before they were read here.
@@ -151,6 +181,15 @@ impl Window {
     pub fn row_bytes_at(&self, slot: u32) -> &[u8] {
         let at = slot as usize * self.row_bytes;
         &self.ring[at..at + self.row_bytes]
+    }
+
+    /// How many rows held have the information state of the row in a slot, itself included; none if they are not
+    /// counted.
+    ///
+    /// # Panics
+    /// If `slot` is not below [`Window::len`].
+    pub fn rows_alike(&self, slot: u32) -> Option<u32> {
+        self.states.as_ref().map(|states| states[&self.row(slot).state_key()])
     }
 
     /// All rows held, in no particular order.
@@ -291,6 +330,25 @@ mod tests {
         assert_eq!(old.row(0).version().step, 8);
         assert_eq!(new.row(0).version().step, 5);
         assert_eq!(draw(&mut old), draw(&mut new));
+    }
+
+    #[test]
+    fn rows_of_an_information_state_are_counted_while_they_are_held() {
+        let rows = |states: &[u64]| states.iter().flat_map(|&state| rows(state..state + 1)).collect::<Vec<u8>>();
+        let alike =
+            |window: &Window| (0..window.len() as u32).map(|i| window.rows_alike(i)).collect::<Option<Vec<_>>>();
+        let mut window = Window::new(layout(), 4, 1 << 20, 0).unwrap();
+        window.follow(&rows(&[7, 8])).unwrap();
+        assert_eq!(alike(&window), None);
+        window = window.counting_states();
+        assert_eq!(alike(&window).unwrap(), [1, 1]);
+        window.follow(&rows(&[7, 7])).unwrap();
+        assert_eq!(alike(&window).unwrap(), [3, 1, 3, 3]); // 7 8 7 7
+        window.follow(&rows(&[8, 9])).unwrap();
+        assert_eq!(alike(&window).unwrap(), [1, 1, 2, 2]); // 8 9 7 7: the older 7 and 8 are gone
+        window.follow(&rows(&[9, 9, 9, 9, 7])).unwrap();
+        assert_eq!(alike(&window).unwrap(), [3, 3, 1, 3]); // 9 9 7 9, slot 2 twice
+        assert_eq!(window.states.as_ref().unwrap().len(), 2, "8 is forgotten");
     }
 
     #[test]

@@ -18,6 +18,7 @@ const EXACT: &[&str] = &[
     "--window-rows=300",
     "--min-rows=200",
     "--log-rows=4000",
+    "--position-weight=log",
 ];
 
 /// What every step saw. Steps that were made more than once must have seen the same each time.
