@@ -9,7 +9,7 @@ use fogfall_eval::{Advised, Cfr, GameTree, Interval, MatchStats, Profile};
 use fogfall_game::contract::{Leak, Leaky};
 use fogfall_game::{Game, stream};
 use fogfall_games::{Battle, KuhnPoker, LeducPoker};
-use fogfall_search::{Budget, Choice, Rollout, SearchSettings, TreeLife};
+use fogfall_search::{Belief, Budget, Choice, Label, Opponents, Rollout, SearchSettings, TreeLife};
 use fogfall_selfplay::{Agent, MatchSettings, Searcher, play_match};
 
 /// Lays the game out and solves it; what the policy lacks to an equilibrium is far below what the matches can resolve.
@@ -46,7 +46,7 @@ fn peeking<G: Game>(game: G, iterations: u32) -> f64 {
 
 /// Payoff of a search against the equilibrium policy, over both seats.
 fn payoff<G: Game>(game: G, pairs: u32, simulations: u32, choice: Choice) -> Interval {
-    payoff_of(Agent::Search, game, pairs, simulations, choice)
+    payoff_of(Agent::Search, game, pairs, simulations, choice, |_| ())
 }
 
 fn payoff_of<G: Game>(
@@ -55,8 +55,10 @@ fn payoff_of<G: Game>(
     pairs: u32,
     simulations: u32,
     choice: Choice,
+    change: fn(&mut SearchSettings),
 ) -> Interval {
-    let search = SearchSettings { life: TreeLife::Game, ..SearchSettings::for_game(game.info()) };
+    let mut search = SearchSettings { life: TreeLife::Game, ..SearchSettings::for_game(game.info()) };
+    change(&mut search);
     let searcher = Searcher { evaluator: Box::new(Rollout), search, budget: Budget::Simulations(simulations), choice };
     let mut agents = [agent(Box::new(searcher)), Agent::Expert(Advised::<G>::NASH.to_owned())];
     let settings = MatchSettings { pairs, first_pair: 0, slots: 32, seed: 3 };
@@ -68,12 +70,19 @@ fn cheating<G: Game>(game: Advised<G>) -> Leaky<Advised<G>> {
     Leaky::new(game, Leak::Truth)
 }
 
-/// Plays the most visited action, and visit shares.
+/// Plays the most visited action, and visit shares; then as games are played in which good play is mixed.
 fn honest_search_gains_nothing<G: Game>(game: impl Fn() -> Advised<G>, pairs: u32) {
     for choice in [Choice::Visits, Choice::Sample { temperature: 1.0 }] {
         let found = payoff(game(), pairs, 64, choice);
         assert!(found.low <= 0.0, "an honest player gains {found} from an equilibrium policy");
     }
+    let found = payoff_of(Agent::Search, game(), pairs, 64, Choice::Label, |search| {
+        search.belief = Belief::Reach { pool: 64, floor: 0.1 };
+        search.opponents = Opponents::Policy { uniform: 0.05 };
+        search.label = Label::Response { precision: 15.0 };
+        search.root_uniform = 0.5;
+    });
+    assert!(found.low <= 0.0, "an honest player of mixed play gains {found} from an equilibrium policy");
 }
 
 fn cheating_search_gains<G: Game>(game: Advised<G>, pairs: u32, simulations: u32) {
@@ -105,7 +114,7 @@ fn an_honest_search_gains_nothing_from_an_equilibrium_and_a_cheating_one_does_in
 #[test]
 fn the_agent_that_cheats_gains_from_an_equilibrium_of_kuhn_poker_and_no_more_than_peeking_can() {
     let game = advised(KuhnPoker::new(), 1_000);
-    let found = payoff_of(Agent::Cheat, game, 2_000, 64, Choice::Visits);
+    let found = payoff_of(Agent::Cheat, game, 2_000, 64, Choice::Visits, |_| ());
     // An honest player gains 0 at most, the best response that peeks 0.278; this one takes its foe to see everything too.
     assert!(found.low > 0.05 && found.low < 0.278, "{found}");
 }

@@ -61,7 +61,9 @@ fn a_tree_shared_by_both_seats_that_outlives_a_move_is_found_to_leak() {
 }
 
 #[test]
-fn worlds_drawn_from_what_the_played_state_seeded_are_found_in_the_search() {
-    let leak = poison(Leaky::new(KuhnPoker::new(), Leak::Seed), |_| ()).expect_err("the truth chooses the worlds");
-    assert!(leak.contains("its searches differ"), "{leak}");
+fn worlds_that_depend_on_the_played_state_are_found_in_the_search() {
+    for leak in [Leak::Seed, Leak::Order] {
+        let found = poison(Leaky::new(KuhnPoker::new(), leak), |_| ()).expect_err("the truth reaches the search");
+        assert!(found.contains("its searches differ"), "{leak:?}: {found}");
+    }
 }

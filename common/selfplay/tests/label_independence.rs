@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use fogfall_game::Game;
 use fogfall_games::{Battle, KuhnPoker, LeducPoker};
-use fogfall_proto::{RowLayout, Version};
-use fogfall_search::{Budget, Cached, Evaluator, Hash, Keys, Label, Rollout, RootNoise, Seats, TreeLife};
+use fogfall_proto::{Row, RowLayout, Version};
+use fogfall_search::{
+    Belief, Budget, Cached, Evaluator, Hash, Keys, Label, Opponents, Rollout, RootNoise, Seats, TreeLife,
+};
 use fogfall_selfplay::{Origin, PlaySettings, Worker};
 use fogfall_testkit::labels::{Independence, Labels};
 
@@ -21,6 +23,17 @@ fn check<G: Game>(
     evaluator: impl Evaluator,
     games: usize,
     change: impl FnOnce(&mut PlaySettings),
+) -> Result<Independence, String> {
+    check_told(game, evaluator, games, change, |_| ())
+}
+
+/// As [`check`], of rows that something was told after they were written.
+fn check_told<G: Game>(
+    game: G,
+    evaluator: impl Evaluator,
+    games: usize,
+    change: impl FnOnce(&mut PlaySettings),
+    tell: impl Fn(&mut Row),
 ) -> Result<Independence, String> {
     let info = game.info();
     let layout = RowLayout::new(info.observation_len(), info.num_actions(), info.hidden.len());
@@ -39,7 +52,12 @@ fn check<G: Game>(
     while played < games {
         worker.round(&mut finished);
         for trajectory in finished.drain(..) {
-            layout.rows(&trajectory.rows).for_each(|row| labels.add(row));
+            let mut told = Vec::new();
+            for mut row in layout.rows(&trajectory.rows).map(|row| row.to_row()) {
+                tell(&mut row);
+                layout.write(&row, &mut told);
+            }
+            layout.rows(&told).for_each(|row| labels.add(row));
             played += 1;
         }
     }
@@ -48,6 +66,20 @@ fn check<G: Game>(
 
 fn kept_for_the_game(settings: &mut PlaySettings) {
     settings.search.life = TreeLife::Game;
+}
+
+/// As games are played in which good play is mixed: `common/pipeline/src/preset.rs`.
+fn mixed_play(settings: &mut PlaySettings) {
+    (settings.noise, settings.by_label) = (None, true);
+    settings.search.belief = Belief::Reach { pool: 32, floor: 0.1 };
+    settings.search.opponents = Opponents::Policy { uniform: 0.05 };
+    settings.search.label = Label::Response { precision: 15.0 };
+    settings.search.root_uniform = 0.5;
+}
+
+fn mixed_play_kept_for_the_game(settings: &mut PlaySettings) {
+    mixed_play(settings);
+    kept_for_the_game(settings);
 }
 
 /// Literal search with a tree that both seats share and keep.
@@ -63,6 +95,8 @@ fn labels_of_kuhn_poker_do_not_depend_on_the_foes_card() {
         check(KuhnPoker::new(), Hash { seed: 7 }, GAMES_OF_KUHN, |_| ()),
         check(KuhnPoker::new(), Rollout, GAMES_OF_KUHN, |_| ()),
         check(KuhnPoker::new(), Rollout, GAMES_OF_KUHN, kept_for_the_game),
+        check(KuhnPoker::new(), Hash { seed: 7 }, GAMES_OF_KUHN, mixed_play),
+        check(KuhnPoker::new(), Hash { seed: 7 }, GAMES_OF_KUHN, mixed_play_kept_for_the_game),
     ] {
         let found = found.unwrap(); // of 12; some are rare with a policy that has settled
         assert!(found.information_states >= 8, "{found:?}");
@@ -74,6 +108,8 @@ fn labels_of_leduc_poker_do_not_depend_on_the_foes_card() {
     for found in [
         check(LeducPoker::new(), Hash { seed: 7 }, 10_000, |_| ()),
         check(LeducPoker::new(), Rollout, 10_000, kept_for_the_game),
+        check(LeducPoker::new(), Hash { seed: 7 }, 5_000, mixed_play),
+        check(LeducPoker::new(), Hash { seed: 7 }, 5_000, mixed_play_kept_for_the_game),
     ] {
         let found = found.unwrap();
         assert!(found.information_states >= 25, "{found:?}");
@@ -85,6 +121,8 @@ fn labels_of_battle_tiny_do_not_depend_on_what_is_hidden() {
     for found in [
         check(Battle::tiny(None).unwrap(), Hash { seed: 7 }, 5_000, |_| ()),
         check(Battle::tiny(None).unwrap(), Rollout, 5_000, kept_for_the_game),
+        check(Battle::tiny(None).unwrap(), Hash { seed: 7 }, 3_000, mixed_play),
+        check(Battle::tiny(None).unwrap(), Hash { seed: 7 }, 3_000, mixed_play_kept_for_the_game),
     ] {
         let found = found.unwrap();
         assert!(found.information_states >= 15, "{found:?}");
@@ -95,4 +133,41 @@ fn labels_of_battle_tiny_do_not_depend_on_what_is_hidden() {
 fn a_tree_shared_by_both_seats_that_outlives_a_move_writes_labels_that_know_the_foes_card() {
     let leak = check(KuhnPoker::new(), Rollout, GAMES_OF_KUHN, shared_and_kept).unwrap_err();
     assert!(leak.contains("at the same information state"), "{leak}");
+}
+
+/// The first number of the foe's hidden card: whether it is the lowest.
+fn lowest(row: &Row) -> bool {
+    row.hidden[0] == 1.0
+}
+
+#[test]
+fn a_policy_label_that_is_told_a_little_of_the_foes_card_is_found() {
+    let leak = check_told(
+        KuhnPoker::new(),
+        Hash { seed: 7 },
+        GAMES_OF_KUHN,
+        |_| (),
+        |row| {
+            let told = if lowest(row) { 0.05 } else { 0.0 };
+            row.policy.iter_mut().for_each(|p| *p *= 1.0 - told);
+            row.policy[0] += told;
+        },
+    );
+    let leak = leak.unwrap_err();
+    assert!(leak.contains("label of action"), "{leak}");
+}
+
+#[test]
+fn a_root_value_that_is_told_a_little_of_the_foes_card_is_found() {
+    let leak = check_told(
+        KuhnPoker::new(),
+        Hash { seed: 7 },
+        GAMES_OF_KUHN,
+        |_| (),
+        |row| {
+            row.root_value += if lowest(row) { 0.1 } else { 0.0 };
+        },
+    );
+    let leak = leak.unwrap_err();
+    assert!(leak.contains("root value"), "{leak}");
 }

@@ -1,5 +1,5 @@
-//! The independence test of labels: at one information state, what a search recommends must not depend on what its seat
-//! cannot see. It looks at the rows that self-play has written, so it sees leaks through kept trees, caches and buffers
+//! The independence test of labels: at one information state, what a search recommends, and what it takes the position to
+//! be worth, must not depend on what its seat cannot see. It looks at the rows that self-play has written, so it sees leaks through kept trees, caches and buffers
 //! that comparing two searches cannot see.
 //!
 //! What it is not: a proof. It sees what differs by some standard deviations over the games given.
@@ -24,7 +24,7 @@ pub struct Labels(HashMap<Vec<u32>, BTreeMap<Vec<u32>, Moments>>);
 pub struct Independence {
     /// Information states with enough rows for at least two hidden truths.
     pub information_states: usize,
-    /// Comparisons of a mean label, one for each hidden truth and action.
+    /// Comparisons of a mean label, one for each hidden truth and action, and of mean root values.
     pub comparisons: usize,
     /// The largest difference in standard deviations.
     pub largest: f64,
@@ -61,13 +61,13 @@ impl Moments {
         })
     }
 
-    fn mean(&self, action: usize) -> f64 {
-        self.sums[action] / self.count
+    fn mean(&self, label: usize) -> f64 {
+        self.sums[label] / self.count
     }
 
     /// Variance of the mean.
-    fn variance(&self, action: usize) -> f64 {
-        let spread = (self.squares[action] / self.count - self.mean(action).powi(2)).max(0.0);
+    fn variance(&self, label: usize) -> f64 {
+        let spread = (self.squares[label] / self.count - self.mean(label).powi(2)).max(0.0);
         spread / (self.count - 1.0)
     }
 }
@@ -79,12 +79,12 @@ impl Labels {
             let bits = |number: f32| number.to_bits();
             let seen = row.observation().map(bits).collect();
             let hidden = row.hidden().map(bits).collect();
-            let label: Vec<f32> = row.policy().collect();
+            let label: Vec<f32> = row.policy().chain([row.root_value()]).collect();
             self.0.entry(seen).or_default().entry(hidden).or_default().add(&label);
         }
     }
 
-    /// Compares, at each information state, the mean label of the rows with one hidden truth with that of all other
+    /// Compares, at each information state, the mean labels of the rows with one hidden truth with that of all other
     /// rows. Hidden truths met fewer than `least` times at an information state are left out.
     ///
     /// # Errors
@@ -101,20 +101,22 @@ impl Labels {
             for (place, (hidden, group)) in frequent.iter().enumerate() {
                 let others = frequent.iter().enumerate().filter(|(other, _)| *other != place);
                 let rest = Moments::of_others(others.map(|(_, (_, group))| *group));
-                for action in 0..group.sums.len() {
-                    let difference = (group.mean(action) - rest.mean(action)).abs();
-                    let deviation = (group.variance(action) + rest.variance(action)).sqrt();
+                for label in 0..group.sums.len() {
+                    let difference = (group.mean(label) - rest.mean(label)).abs();
+                    let deviation = (group.variance(label) + rest.variance(label)).sqrt();
                     let surprise = (difference - ROUNDING).max(0.0) / deviation.max(ROUNDING);
                     found.comparisons += 1;
                     if surprise > found.largest {
                         found.largest = surprise;
+                        let last = label + 1 == group.sums.len();
+                        let what = if last { "root value".to_owned() } else { format!("label of action {label}") };
                         worst = format!(
-                            "the label of action {action} is {:.3} where {:?} is hidden ({} rows), else {:.3} ({} rows), \
+                            "the {what} is {:.3} where {:?} is hidden ({} rows), else {:.3} ({} rows), \
                              at the same information state: {surprise:.1} standard deviations",
-                            group.mean(action),
+                            group.mean(label),
                             hidden.iter().map(|&bits| f32::from_bits(bits)).collect::<Vec<_>>(),
                             group.count,
-                            rest.mean(action),
+                            rest.mean(label),
                             rest.count,
                         );
                     }
@@ -157,7 +159,7 @@ mod tests {
     #[test]
     fn labels_that_do_not_depend_on_what_is_hidden_pass() {
         let found = labels([0.5, 0.5]).check(50).unwrap();
-        assert_eq!((found.information_states, found.comparisons), (1, 4));
+        assert_eq!((found.information_states, found.comparisons), (1, 6)); // two actions and a root value, two truths
     }
 
     #[test]

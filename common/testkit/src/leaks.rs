@@ -1,9 +1,11 @@
-//! The poison test of a search: two true games that one seat cannot tell apart give it the same visits and the same
-//! values, bit for bit, whatever the search has kept from the moves before.
+//! The poison test of a search: two true games that one seat cannot tell apart give it the same visits, values, counts and
+//! questions to the network, bit for bit, whatever the search has kept from the moves before.
+//!
+//! What it is not: a look at the clock. What a search takes is compared as what it counts: simulations, questions, nodes.
 
 use std::sync::Arc;
 
-use fogfall_game::{Action, Game, Rng, Seat, Turn, stream};
+use fogfall_game::{Action, Game, Rng, Seat, Turn, mix, stream};
 use fogfall_search::{Budget, Choice, Decision, EvalBatch, Evaluator, Gathered, Search, SearchSettings, Seats};
 use rand::RngExt;
 
@@ -72,7 +74,7 @@ impl<G: Game> Poison<'_, G> {
         let (truth, poisoned) = (self.search(state, mover, seats, seed), self.search(&other, mover, seats, seed));
         compared.decisions += 1;
         compared.differing += usize::from(played != maybe);
-        if bits(&truth) == bits(&poisoned) {
+        if truth == poisoned {
             return Ok(());
         }
         Err(format!(
@@ -82,18 +84,23 @@ impl<G: Game> Poison<'_, G> {
     }
 
     /// Searches every decision of the game so far and then the mover's.
-    fn search(&mut self, state: &G::State, mover: Seat, seats: &[Seat], seed: u64) -> Decision {
+    fn search(&mut self, state: &G::State, mover: Seat, seats: &[Seat], seed: u64) -> Trace {
+        let mut asked = 0;
         let mut searches = [0, 1].map(|_| Search::new(Arc::clone(&self.game), self.settings));
         let shared = self.settings.seats == Seats::Shared;
         let index = |seat: Seat| if shared { 0 } else { usize::from(seat) };
         for (ply, (seat, view, action)) in self.past(state, mover, seats).into_iter().enumerate() {
-            self.run(&mut searches[index(seat)], view, seed, ply as u64);
+            let questions = self.run(&mut searches[index(seat)], view, seed, ply as u64).asked;
+            if seat == mover {
+                asked = mix(asked, questions);
+            }
             for search in &mut searches {
                 search.played(action);
             }
         }
         let view = self.game.view(state, mover);
-        self.run(&mut searches[index(mover)], view, seed, seats.len() as u64)
+        let last = self.run(&mut searches[index(mover)], view, seed, seats.len() as u64);
+        Trace { asked: mix(asked, last.asked), ..last }
     }
 
     /// The game's decisions in the order in which `seats` made them; none if the game does not show them.
@@ -110,15 +117,17 @@ impl<G: Game> Poison<'_, G> {
         seats.iter().filter_map(|&seat| shown[usize::from(seat)].pop()).collect()
     }
 
-    fn run(&mut self, search: &mut Search<G>, view: G::View, seed: u64, ply: u64) -> Decision {
+    fn run(&mut self, search: &mut Search<G>, view: G::View, seed: u64, ply: u64) -> Trace {
+        let mut asked = 0;
         let mut batch = EvalBatch::new(self.game.info().observation_len());
         batch.want_rollouts = self.evaluator.wants_rollouts();
-        search.begin(view, self.budget, None, fogfall_game::mix(seed, ply));
+        search.begin(view, self.budget, None, mix(seed, ply));
         loop {
             match search.gather(0, &mut batch) {
                 Gathered::Busy => {}
                 Gathered::Done => break,
                 Gathered::Asked => {
+                    asked = questions(&batch, asked);
                     self.evaluator.evaluate(&mut batch);
                     for row in 0..batch.len() {
                         let (prior, value) = batch.answer(row);
@@ -130,18 +139,36 @@ impl<G: Game> Poison<'_, G> {
         }
         let mut decision = Decision::default();
         search.decide(Choice::Visits, &mut stream(seed, &[ply]), &mut decision);
-        decision
+        Trace { asked, decision }
     }
 }
 
-/// All that a search gives, in a form that is equal only bit for bit.
-fn bits(decision: &Decision) -> (Action, Vec<u32>, Vec<u32>, [u32; 2]) {
-    let numbers = decision.q.iter().chain(&decision.prior).chain(&decision.policy);
-    let roots = [decision.root_value, decision.network_value];
-    (
-        decision.action,
-        decision.visits.clone(),
-        numbers.map(|number| number.to_bits()).collect(),
-        roots.map(f32::to_bits),
-    )
+/// All that a search gives and takes.
+#[derive(Debug)]
+struct Trace {
+    /// A hash of the questions to the evaluator by the mover's searches so far, in order.
+    asked: u64,
+    /// With counts of simulations, questions, nodes and effective worlds.
+    decision: Decision,
+}
+
+/// Equal only bit for bit.
+impl PartialEq for Trace {
+    fn eq(&self, other: &Self) -> bool {
+        let bits = |trace: &Self| {
+            let decision = &trace.decision;
+            let lists = decision.q.iter().chain(&decision.prior).chain(&decision.policy);
+            let numbers = [decision.root_value, decision.network_value, decision.effective_worlds, decision.depth];
+            lists.chain(&numbers).map(|number| number.to_bits()).collect::<Vec<_>>()
+        };
+        self.asked == other.asked && self.decision == other.decision && bits(self) == bits(other)
+    }
+}
+
+/// Goes on with a hash of what was asked: all that the network, and a cache before it, is told.
+fn questions(batch: &EvalBatch, before: u64) -> u64 {
+    let observation = batch.observation.iter().map(|number| u64::from(number.to_bits()));
+    let legal = batch.legal.iter().map(|&action| u64::from(action));
+    let ends = batch.legal_end.iter().map(|&end| u64::from(end));
+    observation.chain(legal).chain(ends).fold(before, mix)
 }

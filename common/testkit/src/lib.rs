@@ -3,8 +3,10 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod bus;
+pub mod cache;
 pub mod evaluator;
 pub mod golden;
 pub mod labels;
 pub mod leaks;
 pub mod replay_log;
+pub mod staged;

@@ -25,6 +25,9 @@ pub enum Leak {
     Mover,
     /// The view carries a number that depends on the hidden facts, like the order of a bag.
     View,
+    /// The view carries the order of the foe's bag where neither equality nor bytes show it, and worlds are dealt from
+    /// the bag as it lies.
+    Order,
     /// The view carries the hidden facts, and worlds are drawn to agree with them.
     Truth,
     /// Worlds are drawn from a generator that the played state has seeded.
@@ -49,12 +52,13 @@ pub enum Leak {
 
 impl Leak {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Observation,
         Self::Legal,
         Self::TreeKey,
         Self::Mover,
         Self::View,
+        Self::Order,
         Self::Truth,
         Self::Seed,
         Self::OwnGenerator,
@@ -77,7 +81,7 @@ impl Leak {
             Self::View => &[Rule::ViewInvariance],
             // A hidden part too rich to be hit by chance is not reached: then the view gives it away.
             Self::Truth => &[Rule::WorldsVary, Rule::ViewInvariance],
-            Self::Seed => &[Rule::WorldFromView],
+            Self::Order | Self::Seed => &[Rule::WorldFromView],
             Self::OwnGenerator => &[Rule::Randomness],
             Self::Frozen | Self::Odds => &[Rule::WorldOdds],
             Self::Blind => &[Rule::Sensitivity],
@@ -102,7 +106,21 @@ pub struct LeakyView<V> {
     view: V,
     seat: Seat,
     leaked: Vec<u64>,
+    #[serde(skip)]
+    order: Order,
 }
+
+/// The order of a bag, which views of the same bag share as far as anybody can compare them.
+#[derive(Clone, Debug, Default)]
+struct Order(u64);
+
+impl PartialEq for Order {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Order {}
 
 impl<G: Game> Leaky<G> {
     /// How many worlds [`Leak::Truth`] tries for one that agrees with the truth.
@@ -207,7 +225,8 @@ impl<G: Game> Game for Leaky<G> {
             Leak::Truth => self.hidden_bits(state, seat),
             _ => Vec::new(),
         };
-        LeakyView { view: self.game.view(state, seat), seat, leaked }
+        let order = Order(if self.leak == Leak::Order { self.secret(state, seat) } else { 0 });
+        LeakyView { view: self.game.view(state, seat), seat, leaked, order }
     }
 
     fn tree_key(&self, state: &G::State, seat: Seat) -> u64 {
@@ -250,6 +269,7 @@ impl<G: Game> Game for Leaky<G> {
                 let remembered = self.remembered.load(Ordering::Relaxed);
                 draw(&mut stream(remembered, &[rng.random()]))
             }
+            Leak::Order => draw(&mut stream(view.order.0, &[rng.random()])),
             Leak::OwnGenerator => draw(&mut stream(self.remembered.fetch_add(1, Ordering::Relaxed), &[])),
             Leak::Frozen => draw(&mut stream(0, &[])),
             Leak::Odds => {
