@@ -109,6 +109,16 @@ fn budgets_of_zero_and_one_evaluate_the_root_and_follow_the_prior() {
 }
 
 #[test]
+#[should_panic(expected = "a search begins where a player is to move")]
+fn a_finished_game_is_not_searched() {
+    let game = Arc::new(KuhnPoker::new());
+    let mut state = game.start(&mut stream(0, &[]));
+    [0, 1, 0, 0].into_iter().for_each(|action| game.apply(&mut state, action)); // two cards, two passes
+    let settings = SearchSettings::for_game(game.info());
+    Search::new(Arc::clone(&game), settings).begin(game.view(&state, 0), Budget::Simulations(1), None, 1);
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bits_and_another_seed_another_search() {
     let game = Arc::new(KuhnPoker::new());
     let settings = SearchSettings::for_game(game.info());

@@ -4,7 +4,7 @@
 use std::{cell::Cell, collections::HashSet, sync::Arc, time::Duration};
 
 use fogfall_game::Game;
-use fogfall_games::{KuhnPoker, TicTacToe};
+use fogfall_games::{KuhnPoker, LeducPoker, TicTacToe};
 use fogfall_proto::{GameResult, RowLayout, Trajectory, Version};
 use fogfall_search::{Budget, Cached, Choice, Hash, Rollout, RootNoise, SearchSettings, TreeLife, Uniform};
 use fogfall_selfplay::{
@@ -68,7 +68,7 @@ fn every_row_is_labelled_from_its_movers_side_and_carries_what_was_searched() {
             assert_eq!(visits, row.simulations - 1, "one visit is the root's own");
         }
     }
-    assert!(results.contains(&1) && results.contains(&-1), "both seats win some of 40 games: {results:?}");
+    assert_eq!(results, HashSet::from([-1, 0, 1]), "40 games are won by both seats, and drawn");
     assert_eq!(counts.games as usize, games.len());
     assert_eq!(counts.rows, games.iter().map(|t| u64::from(t.row_count)).sum::<u64>());
     assert!(counts.cache_hits > 0 && counts.cache_hits < counts.evaluations);
@@ -138,6 +138,17 @@ fn a_game_cut_at_the_length_limit_is_truncated_and_labelled_by_its_last_root_val
         let last = rows[2].root_value; // seat 0 moved last
         assert_eq!([rows[0].value, rows[1].value, rows[2].value], [last, -last, last]);
     }
+}
+
+#[test]
+fn values_count_in_typical_payoffs_and_not_in_the_largest() {
+    let game = Arc::new(LeducPoker::new());
+    let (games, _) = play(&game, &noisy(&*game), 5, 40);
+    let values: Vec<f32> =
+        games.iter().flat_map(|t| layout(&*game).rows(&t.rows)).map(|row| row.value().abs()).collect();
+    // Hands are won for 1 to 13 chips, and the scale is 3: a raise called is worth 1, and not 3 / 13.
+    assert!(values.iter().all(|value| (3.0 * value).fract().min(1.0 - (3.0 * value).fract()) < 1e-5), "{values:?}");
+    assert!(values.contains(&1.0) && values.iter().any(|&value| value > 1.0), "{values:?}");
 }
 
 #[test]
