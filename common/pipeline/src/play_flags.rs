@@ -40,7 +40,7 @@ fogfall_service::settings! {
         /// Offset in the same formula.
         label_offset: f32 = 50.0, in 0.0..=10_000.0, class Learning;
         /// Precision of the response label, in 1 / the game's value scale; raising it comes nearer to the best response.
-        label_precision: f32 = 15.0, in 0.0..=10_000.0, class Learning;
+        label_precision: f32 = 30.0, in 0.0..=10_000.0, class Learning;
         /// Share of uniform play in the root's prior of every search: no action is left untried.
         root_uniform: f32 = 0.0, in 0.0..=1.0, class Learning;
     }
