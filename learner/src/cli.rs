@@ -105,6 +105,21 @@ pub struct Order {
     pub metrics_addr: Option<std::net::SocketAddr>,
     /// Settings.
     pub flags: Flags,
+    /// Defaults of the game's own.
+    pub preset: BTreeMap<String, String>,
+}
+
+impl Order {
+    /// One line on the defaults of the game's own that are in force; empty if there are none.
+    pub fn remark(&self) -> String {
+        let texts = self.flags.texts();
+        let in_force = Flags::keys().filter(|key| self.preset.get(key.key).is_some_and(|own| *own == texts[key.key]));
+        let list: Vec<_> = in_force.map(|key| format!("{} {}", key.key, texts[key.key])).collect();
+        if list.is_empty() {
+            return String::new();
+        }
+        format!("{}: play must be mixed; defaults differ: {}", self.game, list.join(", "))
+    }
 }
 
 /// The learner's command.
@@ -183,9 +198,8 @@ pub fn order<S: GameSet>(
         Some(file) => read_rules(&file, &mut loader),
         None => stored.filter(|m| Some(&m.game) == game.as_ref()).and_then(|m| m.rules.clone()),
     };
-    if let Some(Ok(preset)) = game.as_ref().map(|game| S::with(game, rules.as_deref(), Preset)) {
-        loader.stored("the game's own defaults", &preset);
-    }
+    let preset = game.as_ref().and_then(|game| S::with(game, rules.as_deref(), Preset).ok()).unwrap_or_default();
+    loader.stored("the game's own defaults", &preset);
     let flags = Flags::load(&mut loader);
     refuse_bad_usage(matches, &mut loader);
     if let Err(error) = crate::train::Device::parse(&flags.run.device) {
@@ -214,6 +228,7 @@ pub fn order<S: GameSet>(
         json: matches.get_flag("json"),
         metrics_addr: matches.get_one::<std::net::SocketAddr>("metrics-addr").copied(),
         flags,
+        preset,
     })
 }
 

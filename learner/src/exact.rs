@@ -51,12 +51,16 @@ impl<G: Game> RunFigures<G> {
     /// Measures the weights of a train step by the player that searches with them, and shows what was found.
     pub fn measure(&mut self, player: &mut Searcher, step: u64, seed: u64, board: &Board) {
         let Self { game, figures, kept, .. } = self;
-        let measured = match figures {
-            ExactFigures::Mistakes(_) => figures.measure(game, player, seed).map(|value| vec![(figures.name(), value)]),
-            ExactFigures::NashConv(tree) => nash_convs(game, tree, kept, player, step, seed),
+        let (measured, unit) = match figures {
+            ExactFigures::Mistakes(_) => {
+                (figures.measure(game, player, seed).map(|value| vec![(figures.name(), value)]), "")
+            }
+            ExactFigures::NashConv(tree) => (nash_convs(game, tree, kept, player, step, seed), "payoff"),
         };
         match measured {
-            Ok(found) => found.into_iter().for_each(|(name, value)| board.figure(Figure { name, value, step })),
+            Ok(found) => found.into_iter().for_each(|(name, value)| {
+                board.figure(Figure { name, unit: unit.to_owned(), value, step });
+            }),
             Err(error) => board.notice(format!("{}: {error}", figures.name())),
         }
         if let Err(error) = self.keep() {

@@ -19,6 +19,8 @@ pub struct Export {
     loss: [Gauge; 4],
     gradient_norm: Gauge,
     learning_rate: Gauge,
+    effective_worlds: Gauge,
+    refilled_pools: Gauge,
     weights_ordinal: IntGauge,
     weights_epoch: IntGauge,
     weights_step: IntGauge,
@@ -43,6 +45,8 @@ impl Export {
             loss: metrics.gauges(names::LOSS, ["total", "policy", "value", "weights"])?,
             gradient_norm: metrics.gauge(names::GRADIENT_NORM)?,
             learning_rate: metrics.gauge(names::LEARNING_RATE)?,
+            effective_worlds: metrics.gauge(names::EFFECTIVE_WORLDS)?,
+            refilled_pools: metrics.gauge(names::REFILLED_POOLS)?,
             weights_ordinal: metrics.whole_gauge(names::WEIGHTS_ORDINAL)?,
             weights_epoch: metrics.whole_gauge(names::WEIGHTS_EPOCH)?,
             weights_step: metrics.whole_gauge(names::WEIGHTS_STEP)?,
@@ -76,6 +80,10 @@ impl Export {
                 gauge.set(value);
             }
         }
+        if let Some(worlds) = status.effective_worlds {
+            self.effective_worlds.set(worlds);
+            self.refilled_pools.set(status.refilled_pools);
+        }
         self.gradient_norm.set(status.gradient_norm);
         self.learning_rate.set(status.learning_rate);
         self.weights_ordinal.set(i64::try_from(status.weights_published).unwrap_or(i64::MAX));
@@ -100,13 +108,17 @@ mod tests {
         let rate = WinRate { opponent: "random".into(), score: 0.75, ..WinRate::default() };
         export.set(&Status { games: 3, rows: 30, win_rates: vec![rate], ..Status::default() });
         let weights_version = "2.300".to_owned();
-        export.set(&Status { games: 5, rows: 50, step: 350, window_rows: 40, weights_version, ..Status::default() });
+        let (effective_worlds, refilled_pools) = (Some(12.5), 0.25);
+        let status = Status { games: 5, rows: 50, step: 350, window_rows: 40, weights_version, ..Status::default() };
+        export.set(&Status { effective_worlds, refilled_pools, ..status });
         let text = export.metrics().encode().unwrap();
         for line in [
             "fogfall_games_total 5",
             "fogfall_rows_stored_total 50",
             "fogfall_steps_total 350",
             "fogfall_window_rows 40",
+            "fogfall_effective_worlds 12.5",
+            "fogfall_refilled_pools_ratio 0.25",
             "fogfall_weights_epoch 2",
             "fogfall_weights_step 300",
             "fogfall_match_score{opponent=\"random\"} 0.75",

@@ -19,6 +19,8 @@ use crate::{
     status::{Phase, Status},
 };
 
+/// What measures a character exactly.
+const MEASURE: &str = "measure it exactly";
 /// A log line this often where there is no live view.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
@@ -55,6 +57,10 @@ impl Output {
             None => None,
             Some(address) => Some(start_server(address, &export, vitals, &latest)?),
         };
+        if !order.json && !order.remark().is_empty() {
+            // Before the live view takes the screen: it comes to light again at the end.
+            let _ = print_line(&order.remark());
+        }
         let screen = if !order.json && Live::is_possible() {
             let mut live = Live::start()?;
             live.remember(&earlier);
@@ -62,9 +68,6 @@ impl Output {
         } else {
             Screen::Lines(None)
         };
-        let path = dir.path().display();
-        let learner = program();
-        let actor = learner.replace("learner", "actor");
         Ok(Self {
             screen,
             json: order.json,
@@ -74,17 +77,7 @@ impl Output {
             latest,
             export,
             _server: server,
-            commands: vec![
-                ("train on", format!("cargo run --bin {learner} -- --local --resume latest --run-dir {path}")),
-                (
-                    "play matches",
-                    format!(
-                        "cargo run --bin {actor} -- match --game {} --a {} --b {opponent} --games 400",
-                        order.game,
-                        dir.weights().display()
-                    ),
-                ),
-            ],
+            commands: commands(order, dir, opponent),
         })
     }
 
@@ -113,7 +106,9 @@ impl Output {
             tracing::debug!(%error, "the status could not be shown");
             self.leave_live();
         }
-        if self.metrics_written.is_none_or(|at| at.elapsed() >= self.metrics_every) {
+        // Denser in the first minutes, so that the plots of a short run show how it went.
+        let every = self.metrics_every.min(Duration::from_secs_f64((status.elapsed_s / 40.0).max(1.0)));
+        if self.metrics_written.is_none_or(|at| at.elapsed() >= every) {
             self.write_metrics(status, board);
         }
     }
@@ -149,7 +144,9 @@ impl Output {
             json_line(last)
         } else {
             let places = Places { checkpoint, metrics: Some(dir.metrics()), plots };
-            let commands: Vec<_> = self.commands.iter().map(|(what, how)| (*what, how.as_str())).collect();
+            // Exact figures are for games small enough.
+            let of_use = self.commands.iter().filter(|(what, _)| *what != MEASURE || !last.figures.is_empty());
+            let commands: Vec<_> = of_use.map(|(what, how)| (*what, how.as_str())).collect();
             summary(last, &History::of(&statuses), &places, &commands)
         };
         // Nobody may be listening any more.
@@ -180,6 +177,29 @@ fn start_server(
     };
     let admin = Admin { metrics: export.metrics().clone(), vitals: vitals.clone(), status: Arc::new(status) };
     Ok(serve(listener, admin)?)
+}
+
+/// What a person may want to do next with the run in `dir`, each with its command.
+fn commands(order: &Order, dir: &RunDir, opponent: &str) -> Vec<(&'static str, String)> {
+    let learner = program();
+    let actor = format!("cargo run --bin {} --", learner.replace("learner", "actor"));
+    let (run, weights) = (dir.path().display(), dir.weights().display().to_string());
+    let untrained = dir.untrained().display().to_string();
+    let of_game = |job: &str, rest: &str| {
+        // A file of rules may have changed since; the run keeps those it was trained by.
+        let rules = order.rules.as_ref().map_or_else(String::new, |_| format!(" --rules {}", dir.rules().display()));
+        format!("{actor} {job} --game {}{rules} {rest}", order.game)
+    };
+    vec![
+        ("train on", format!("cargo run --bin {learner} -- --local --resume latest --run-dir {run}")),
+        (MEASURE, of_game("exact", &format!("--a {weights}"))),
+        ("play matches", of_game("match", &format!("--a {weights} --b {opponent} --games 400"))),
+        ("rate its checkpoints in Elo points", format!("{actor} ladder --run {run}")),
+        (
+            "test whether it is stronger than other weights",
+            of_game("promote", &format!("--candidate {weights} --champion {untrained}")),
+        ),
+    ]
 }
 
 /// The name of this program: a studio's own learner has its own.

@@ -35,6 +35,8 @@ pub struct Sources {
     pub totals: Totals,
     /// Settings.
     pub flags: Flags,
+    /// What there is to say of the run as such.
+    pub remark: String,
     /// Self-play threads.
     pub threads: usize,
     /// Train steps asked for.
@@ -67,6 +69,7 @@ impl Sources {
             manifest: beginning.manifest.clone(),
             totals: beginning.totals,
             flags: order.flags.clone(),
+            remark: order.remark(),
             threads: play_threads(&order.flags)?,
             steps_wanted: order.end.steps,
             lasts: order.end.after,
@@ -197,6 +200,10 @@ impl Reporter {
             batch_fill: (ratio(new.evaluations - old.evaluations, new.batches - old.batches)
                 / sources.flags.run.slots as f64)
                 .min(1.0),
+            effective_worlds: (sources.flags.search.belief == "reach")
+                .then(|| mean(new.effective_worlds - old.effective_worlds, new.pools - old.pools)),
+            pool_worlds: sources.flags.search.belief_pool.into(),
+            refilled_pools: mean((new.refills - old.refills) as f64, new.pools - old.pools),
             window_rows: intake.rows as u64,
             window_capacity: intake.capacity as u64,
             window_needed: intake.needed,
@@ -215,6 +222,7 @@ impl Reporter {
             figures: facts.figures,
             waits: waits(&stats, sources.threads, &intake, &troubles, elapsed),
             memory_bytes: resident_bytes(),
+            remark: sources.remark.clone(),
             notices: facts.notices,
         }
     }
@@ -246,6 +254,11 @@ impl Reporter {
 
 fn ratio(a: u64, b: u64) -> f64 {
     if b == 0 { 0.0 } else { a as f64 / b as f64 }
+}
+
+/// Not a number for none.
+fn mean(sum: f64, n: u64) -> f64 {
+    if n == 0 { f64::NAN } else { sum / n as f64 }
 }
 
 fn waits(

@@ -65,13 +65,27 @@ pub struct WinRate {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Figure {
-    /// What it is, with its unit.
+    /// What it is. Figures of one kind are named `kind, which`.
     pub name: String,
+    /// Its unit; empty for a count.
+    pub unit: String,
     /// Its value.
     #[serde(deserialize_with = "number_or_nan")]
     pub value: f64,
     /// Train step of the weights it was measured on.
     pub step: u64,
+}
+
+impl Figure {
+    /// Its kind, of which there may be several.
+    pub fn kind(&self) -> &str {
+        self.name.split_once(", ").map_or(self.name.as_str(), |(kind, _)| kind)
+    }
+
+    /// True if it says how far a policy is from an equilibrium.
+    pub fn is_nash_conv(&self) -> bool {
+        self.kind() == "NashConv"
+    }
 }
 
 /// A stage that waits, or how long it did.
@@ -135,6 +149,14 @@ pub struct Status {
     /// Rows in a batch over slots of a thread, 0 to 1.
     #[serde(deserialize_with = "number_or_nan")]
     pub batch_fill: f64,
+    /// Mean effective sample size of the pools of worlds of recent searches; not a number before the first, none if
+    /// searches have no pools.
+    pub effective_worlds: Option<f64>,
+    /// Worlds in such a pool.
+    pub pool_worlds: u64,
+    /// Share of these pools that were refilled, since few of their worlds explained what the opponent did, 0 to 1.
+    #[serde(deserialize_with = "number_or_nan")]
+    pub refilled_pools: f64,
     /// Rows in the window.
     pub window_rows: u64,
     /// Rows it can hold.
@@ -176,6 +198,8 @@ pub struct Status {
     pub waits: Vec<Wait>,
     /// Resident memory of the process.
     pub memory_bytes: u64,
+    /// What a person should know of the run as such, like defaults that depend on the game; may be empty.
+    pub remark: String,
     /// Things a person should know, newest last: recoveries, warnings.
     pub notices: Vec<String>,
 }

@@ -15,6 +15,15 @@ pub fn line(status: &Status) -> String {
         text::percent(status.batch_fill).trim_start(),
         text::percent(status.cache_hits).trim_start()
     ));
+    if let Some(worlds) = status.effective_worlds {
+        let refilled = text::percent(status.refilled_pools);
+        parts.push(format!(
+            "effective worlds {} of {}, refilled {}",
+            text::amount(worlds),
+            text::count(status.pool_worlds),
+            refilled.trim_start()
+        ));
+    }
     parts.push(window(status));
     if let Some(loss) = status.loss {
         parts.push(format!(
@@ -38,7 +47,12 @@ pub fn line(status: &Status) -> String {
     parts.extend(status.win_rates.iter().map(|result| {
         format!("{} {} ({})", result.opponent, text::score(result.score), text::interval(result.low, result.high))
     }));
-    parts.extend(status.figures.iter().map(|figure| format!("{} {}", figure.name, text::measure(figure.value))));
+    parts.extend(
+        status
+            .figures
+            .iter()
+            .map(|figure| format!("{} {} {}", figure.name, text::figure(figure), figure.unit).trim_end().to_owned()),
+    );
     parts.extend(status.waits.iter().filter_map(|wait| {
         let since = wait.since_s?;
         Some(format!("{} waits for {} since {}", wait.stage, wait.waits_for, text::span(since)))
@@ -102,6 +116,7 @@ mod tests {
             line(&status),
             "training 0:09:00, left 0:06:00 | step 6,199 of 12,400 (17.2/s) | games 34,200 (63.4/s) \
              | rows 942,000 (1,750/s) | evaluations 56,100/s, batch fill 93 %, cache hits 41 % \
+             | effective worlds 12.5 of 64, refilled 31 % \
              | window 500,000 of 500,000 rows, replay ratio 3.96 of 4.00 \
              | loss 1.322 (policy 0.995, value 0.265, weights 760.0) | gradient 0.820, rate 1.0e-3, entropy 1.020 \
              | weights 3.6199, saved at 6,000 | random 95.0 % (92.9 to 97.1 %) | greedy 74.7 % (70.4 to 79.0 %) \

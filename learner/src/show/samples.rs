@@ -36,6 +36,9 @@ pub(super) fn status(i: usize, n: usize) -> Status {
         evaluations_per_s: 56_100.0,
         cache_hits: 0.412,
         batch_fill: 0.931,
+        effective_worlds: Some(12.5),
+        pool_worlds: 64,
+        refilled_pools: 0.312,
         window_rows: (1_570_000.0 * done).min(500_000.0) as u64,
         window_capacity: 500_000,
         window_needed: 314_000,
@@ -51,7 +54,12 @@ pub(super) fn status(i: usize, n: usize) -> Status {
         checkpoint_step: (trained > 0.0).then_some(step / 1_000 * 1_000),
         refused_parts: 2,
         win_rates: win_rates(trained),
-        figures: vec![Figure { name: "NashConv, chips a game".to_owned(), value: short(0.4 * (1.0 - trained)), step }],
+        figures: vec![Figure {
+            name: "NashConv, searched".to_owned(),
+            unit: "payoff".to_owned(),
+            value: short(0.4 * (1.0 - trained)),
+            step,
+        }],
         waits: vec![
             Wait {
                 stage: "self-play".to_owned(),
@@ -62,6 +70,7 @@ pub(super) fn status(i: usize, n: usize) -> Status {
             Wait { stage: "training".to_owned(), waits_for: "fresh rows".to_owned(), since_s: None, share: 0.31 },
         ],
         memory_bytes: 812 * 1024 * 1024,
+        remark: "battle: play must be mixed; defaults differ: belief reach".to_owned(),
         notices: vec!["one loss was not finite: step 812 was skipped".to_owned()],
     }
 }

@@ -6,7 +6,10 @@ use std::path::PathBuf;
 
 use super::history::History;
 use super::text;
-use crate::status::Status;
+use crate::status::{Figure, Status};
+
+/// The lines of a summary keep to so many columns, paths and notices aside.
+const COLUMNS: usize = 80;
 
 /// Where a run left its files.
 #[derive(Clone, Debug, Default)]
@@ -27,15 +30,19 @@ pub fn summary(last: &Status, history: &History, places: &Places, commands: &[(&
     lines.extend(learnt(last, history));
     lines.extend(results(last, history));
     lines.extend(files(places));
+    if !last.remark.is_empty() {
+        let remark = text::wrapped(&last.remark, COLUMNS - fact("", "").len());
+        lines.extend(remark.iter().enumerate().map(|(i, line)| fact(if i == 0 { "settings" } else { "" }, line)));
+    }
     if !last.notices.is_empty() {
         lines.push("  notices".to_owned());
         lines.extend(last.notices.iter().map(|notice| format!("    {notice}")));
     }
     if !commands.is_empty() {
-        lines.push("  go on".to_owned());
+        lines.push("  what to do next".to_owned());
         for (what, command) in commands {
             lines.push(format!("    {what}:"));
-            lines.push(format!("      {command}"));
+            lines.extend(text::command_lines(command, COLUMNS - 6).iter().map(|line| format!("      {line}")));
         }
     }
     lines.iter().fold(String::new(), |mut text, line| {
@@ -84,7 +91,7 @@ fn learnt(last: &Status, history: &History) -> Vec<String> {
         fact(label, &format!("{} to {}{unit}", text::measure(first), text::measure(now)))
     };
     vec![
-        term("total loss", first.total, now.total, ""),
+        term("total loss", first.total, now.total, " minimised sum"),
         term("policy loss", first.policy, now.policy, " nats"),
         term("value loss", first.value, now.value, " squared error"),
         term("weights", first.weights, now.weights, " sum of squares"),
@@ -102,7 +109,7 @@ fn results(last: &Status, history: &History) -> Vec<String> {
         format!("  {opponent:<12} {score:>7}  {interval:>15} {first:>9} {games:>7} {distinct:>9} {step:>11}")
     };
     if !last.win_rates.is_empty() {
-        lines.push("  score, a draw counts half".to_owned());
+        lines.push("  score: share of games won, a draw counts half".to_owned());
         lines.push(row(["against", "now", "95 % interval", "at first", "games", "distinct", "train step"]));
     }
     lines.extend(last.win_rates.iter().map(|result| {
@@ -117,16 +124,40 @@ fn results(last: &Status, history: &History) -> Vec<String> {
             &text::count(result.step),
         ])
     }));
-    lines.extend(last.figures.iter().map(|figure| {
-        let series = history.figures().find(|values| values[0].name == figure.name).unwrap_or_default();
-        let first = series.first().filter(|first| first.step < figure.step);
-        let first = first.map_or_else(String::new, |first| {
-            format!(", was {} at step {}", text::measure(first.value), text::count(first.step))
-        });
-        format!("  {}: {} at step {}{first}", figure.name, text::measure(figure.value), text::count(figure.step))
-    }));
+    lines.extend(figures(last, history));
     lines
 }
+
+/// Other figures, now and at first, and what they mean.
+fn figures(last: &Status, history: &History) -> Vec<String> {
+    let row = |cells: [&str; 4]| {
+        let [name, now, first, step] = cells;
+        format!("  {name:<28} {now:>16} {first:>16} {step:>11}").trim_end().to_owned()
+    };
+    if last.figures.is_empty() {
+        return vec![];
+    }
+    let with_unit = |figure: &Figure| format!("{} {}", text::figure(figure), figure.unit).trim_end().to_owned();
+    let mut lines = vec![row(["measured exactly", "now", "at first", "train step"])];
+    lines.extend(last.figures.iter().map(|figure| {
+        let series = history.figures().find(|values| values[0].name == figure.name).unwrap_or_default();
+        let first = series.first().filter(|first| first.step < figure.step).map_or_else(String::new, with_unit);
+        row([&figure.name, &with_unit(figure), &first, &text::count(figure.step)])
+    }));
+    if last.figures.iter().any(Figure::is_nash_conv) {
+        lines.extend(NASH_CONV.map(str::to_owned));
+    }
+    lines
+}
+
+/// What NashConv is.
+const NASH_CONV: [&str; 5] = [
+    "    NashConv: what best answers to it win a game, both seats together, in the",
+    "    game's units of payoff. 0 is an equilibrium; lower is better. Scores count",
+    "    games won, not payoff. searched: as the trained character plays; the network",
+    "    alone: without search; the run's average: all searched policies since the",
+    "    start, averaged.",
+];
 
 /// Where the files lie.
 fn files(places: &Places) -> Vec<String> {
@@ -175,10 +206,12 @@ trained battle, run battle-1130-0042
             "  policy loss  1.597 to 0.913 nats\n",
             "  against          now    95 % interval  at first   games  distinct  train step\n",
             "  random        99.3 %  98.5 to 100.0 %    50.0 %     400       398      11,160\n",
-            "  NashConv, chips a game: 5.00e-4 at step 12,384, was 0.400 at step 0\n",
+            "  measured exactly                          now         at first  train step\n",
+            "  NashConv, searched             5.00e-4 payoff     0.400 payoff      12,384\n    NashConv: what",
+            "  settings     battle: play must be mixed; defaults differ: belief reach\n",
             "  checkpoint   runs/b/checkpoints/12000\n  metrics      runs/b/metrics.jsonl\n",
             "  plots        runs/b/plots/loss.svg\n               runs/b/plots/pace.svg\n",
-            "  go on\n    train on:\n      learner --local --resume latest\n    play:\n      actor match --b greedy\n",
+            "  what to do next\n    train on:\n      learner --local --resume latest\n    play:\n      actor match --b greedy\n",
         ] {
             assert!(text.contains(line), "{line} is missing:\n{text}");
         }

@@ -1,7 +1,7 @@
 //! Numbers, spans of time and small pictures as text. Pure functions. A number that is not finite is shown as `-`, and
 //! every text stays within the width its doc names, so that columns stand still.
 
-use crate::status::{Phase, Status};
+use crate::status::{Figure, Phase, Status};
 
 /// What is shown for a number that is not finite.
 pub(super) const NO_NUMBER: &str = "-";
@@ -83,6 +83,13 @@ pub(super) fn measure(x: f64) -> String {
     }
 }
 
+/// A figure's value without its unit: a count as a whole number.
+pub(super) fn figure(figure: &Figure) -> String {
+    let value = figure.value;
+    let is_count = figure.unit.is_empty() && value.fract() == 0.0 && (0.0..1e14).contains(&value);
+    if is_count { count(value as u64) } else { measure(value) }
+}
+
 /// A learning rate: `1.0e-3`.
 pub(super) fn small(x: f64) -> String {
     if x.is_finite() { format!("{x:.1e}") } else { NO_NUMBER.to_owned() }
@@ -139,6 +146,48 @@ pub(super) fn bytes(n: u64) -> String {
     const MIB: f64 = 1024.0 * 1024.0;
     let mib = n as f64 / MIB;
     if mib < 1023.5 { format!("{mib:.0} MiB") } else { format!("{:.1} GiB", mib / 1024.0) }
+}
+
+/// `text` in lines of at most `width` characters, broken at blanks.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is a first line");
+        if line.is_empty() || line.chars().count() + 1 + word.chars().count() <= width {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+/// A shell command in lines of at most `width` characters, where it can be broken between flags. Each line but the last
+/// ends in ` \`, so it can be copied as it stands.
+pub(super) fn command_lines(command: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in command.split(' ').fold(Vec::<String>::new(), |mut words, word| {
+        match words.last_mut() {
+            // A flag and its value stay together.
+            Some(flag) if flag.starts_with("--") && flag.len() > 2 && !flag.contains(' ') && !word.starts_with('-') => {
+                *flag = format!("{flag} {word}");
+            }
+            _ => words.push(word.to_owned()),
+        }
+        words
+    }) {
+        let line = lines.last_mut().expect("there is a first line");
+        if line.is_empty() {
+            line.push_str(&word);
+        } else if line.chars().count() + 1 + word.chars().count() + 2 <= width {
+            line.push_str(&format!(" {word}"));
+        } else {
+            line.push_str(" \\");
+            lines.push(format!("  {word}"));
+        }
+    }
+    lines
 }
 
 /// `text` in exactly `width` characters, cut with `…` or padded on the right.
@@ -260,6 +309,27 @@ mod tests {
         assert_eq!(sparkline(points, 4), "█▆▆▁");
         assert_eq!(sparkline([(0.0, 1.0)], 3), "   ");
         assert_eq!(sparkline([(0.0, 1.0), (1.0, 1.0)], 3), "▁▁▁");
+    }
+
+    #[test]
+    fn a_long_command_is_broken_where_a_shell_goes_on() {
+        assert_eq!(command_lines("cargo run --bin actor -- match", 40), ["cargo run --bin actor -- match"]);
+        let lines = command_lines("cargo run --bin actor -- match --game battle --a w.safetensors --b random", 47);
+        // 44 characters and " \\" make 46; with " --a w.safetensors" they would be 64
+        assert_eq!(lines, ["cargo run --bin actor -- match --game battle \\", "  --a w.safetensors --b random"]);
+    }
+
+    #[test]
+    fn a_long_text_is_broken_at_blanks() {
+        assert_eq!(wrapped("belief reach, label response", 14), ["belief reach,", "label response"]);
+        assert_eq!(wrapped("belief", 2), ["belief"]);
+    }
+
+    #[test]
+    fn a_count_is_whole_and_a_measure_is_not() {
+        let of = |unit: &str, value: f64| figure(&Figure { unit: unit.to_owned(), value, ..Figure::default() });
+        assert_eq!((of("", 14.0), of("", 4_520.0), of("", 0.5)), ("14".into(), "4,520".into(), "0.500".into()));
+        assert_eq!((of("payoff", 2.0), of("payoff", f64::NAN)), ("2.000".into(), "-".into()));
     }
 
     #[test]

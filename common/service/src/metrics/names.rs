@@ -24,6 +24,8 @@ names! {
     SIMULATIONS = "fogfall_simulations_total", "Simulations run.";
     EVALUATIONS = "fogfall_evaluations_total" by "source", "Evaluations by what answered them: network or cache.";
     BATCH_ROWS = "fogfall_evaluation_batch_rows", "Rows in a batch given to the network.";
+    EFFECTIVE_WORLDS = "fogfall_effective_worlds", "Mean effective sample size of recent pools of worlds.";
+    REFILLED_POOLS = "fogfall_refilled_pools_ratio", "Share of recent pools of worlds that were refilled, 0 to 1.";
     HUNG_GAMES = "fogfall_hung_games_total", "Games given up because they did not go on.";
     PLAY_SECONDS = "fogfall_play_seconds_total" by "phase", "Seconds of search threads by what they did.";
 

@@ -2,6 +2,7 @@
 //! from statuses alone, so they can be drawn again from `metrics.jsonl` at any time. A plot without data says so.
 
 mod sheet;
+mod ticks;
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,7 @@ use anyhow::{Context, Result};
 use self::sheet::{Curve, Panel, Range, Sheet, XAxis};
 use super::history::{History, PacePoint};
 use super::text;
-use crate::status::{Losses, Status, WinRate};
+use crate::status::{Figure, Losses, Status, WinRate};
 
 /// Writes the plots of the run that `statuses` (oldest first) tell of into the folder `dir`, which is made if it is not
 /// there: `loss.svg`, `win_rates.svg`, `pace.svg`, and `figures.svg` if other figures were measured. Gives their paths.
@@ -23,7 +24,7 @@ pub fn write_plots(dir: &Path, statuses: &[Status]) -> Result<Vec<PathBuf>> {
     let of_run = match statuses.last() {
         Some(last) => {
             let resumed = if history.starts() > 1 { format!(", {} starts", history.starts()) } else { String::new() };
-            format!("{}, run {}, ran for {}{resumed}", last.game, last.run, text::clock(history.run_s()))
+            format!("{}, run {}, ran for {}{resumed}", last.game, last.run, text::span(history.run_s()))
         }
         None => "no run yet".to_owned(),
     };
@@ -114,15 +115,31 @@ fn pace_sheet(history: &History) -> Sheet {
     }
 }
 
-/// Every other measured figure in a panel of its own.
+/// Every other measured figure, those of one kind in one panel. What has a unit is drawn on a logarithmic axis: such
+/// figures fall towards 0, and it is how near they come that matters.
 fn figure_sheet(history: &History) -> Sheet {
-    let panel =
-        |name: &str, points| Panel::new(name, XAxis::Steps, name, Range::FromZero, vec![Curve::line(name, points)]);
-    let panels = history
-        .figures()
-        .map(|values| panel(&values[0].name, values.iter().map(|value| (value.step as f64, value.value)).collect()))
-        .collect();
-    Sheet { title: "Measured figures".to_owned(), panels }
+    let mut kinds: Vec<Vec<&[Figure]>> = vec![];
+    for values in history.figures() {
+        match kinds.iter_mut().find(|kind| kind[0][0].kind() == values[0].kind()) {
+            Some(kind) => kind.push(values),
+            None => kinds.push(vec![values]),
+        }
+    }
+    let panel = |figures: &Vec<&[Figure]>| {
+        let first = &figures[0][0];
+        let curve = |values: &&[Figure]| {
+            let name = values[0].name.split_once(", ").map_or(values[0].name.as_str(), |(_, which)| which);
+            Curve::line(name, values.iter().map(|value| (value.step as f64, value.value)).collect())
+        };
+        let (label, range) = match first.unit.as_str() {
+            "" => ("number".to_owned(), Range::FromZero),
+            unit => (format!("{}, {unit}, logarithmic", first.kind()), Range::Log),
+        };
+        let note = if first.is_nash_conv() { ", 0 is an equilibrium" } else { "" };
+        let title = format!("{}{note}", first.kind());
+        Panel::new(&title, XAxis::Steps, &label, range, figures.iter().map(curve).collect())
+    };
+    Sheet { title: "Measured figures".to_owned(), panels: kinds.iter().map(panel).collect() }
 }
 
 #[cfg(test)]
@@ -156,8 +173,21 @@ mod tests {
             );
             assert_holds(&plots[1].1, &["against random", "against greedy", "against scripted", "95 % interval"]);
             assert_holds(&plots[2].1, &["rows per second", "replay ratio", "wanted", "minutes"]);
-            assert_holds(&plots[3].1, &["NashConv, chips a game"]);
+            assert_holds(&plots[3].1, &["NashConv, 0 is an equilibrium", "NashConv, payoff, logarithmic"]);
         }
+    }
+
+    #[test]
+    fn figures_of_one_kind_share_a_panel() {
+        let mut statuses = samples::run(20);
+        for status in &mut statuses {
+            let first = status.figures[0].clone();
+            status.figures.push(Figure { name: "NashConv, the network alone".to_owned(), ..first.clone() });
+            status.figures.push(Figure { name: "mistakes".to_owned(), unit: String::new(), value: 3.0, ..first });
+        }
+        let svg = &written(&statuses)[3].1;
+        assert_holds(svg, &["searched", "the network alone", "mistakes", "number"]);
+        assert_eq!(svg.matches("0 is an equilibrium").count(), 1);
     }
 
     #[test]

@@ -6,6 +6,8 @@ use plotters::backend::SVGBackend;
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::Shift;
 use plotters::coord::cartesian::Cartesian2d;
+use plotters::coord::combinators::{BindKeyPoints, IntoLogRange};
+use plotters::coord::ranged1d::{Ranged, ValueFormatter};
 use plotters::coord::types::RangedCoordf64;
 use plotters::drawing::{DrawingArea, IntoDrawingArea};
 use plotters::element::{Circle, PathElement, Polygon, Text};
@@ -13,6 +15,7 @@ use plotters::series::{DashedLineSeries, LineSeries};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, IntoFont, RGBColor, ShapeStyle, TextStyle, WHITE};
 
+use super::ticks::{log_ticks, plain, tick};
 use crate::show::text;
 
 /// Colours of the curves of a panel, in order; they repeat.
@@ -43,8 +46,9 @@ const MOST_BOLD: usize = 200;
 const MEAN_PARTS: usize = 60;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+type Chart<'a, Y> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, Y>>;
 type Points = Vec<(f64, f64)>;
+type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 /// What a panel's x axis counts.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +66,8 @@ pub(super) enum Range {
     /// From 0 to the largest value.
     FromZero,
     Fixed(f64, f64),
+    /// From the smallest to the largest value, by its logarithm. A value that is not above 0 is a gap.
+    Log,
 }
 
 /// Points in ascending x. A point that is not finite is a gap.
@@ -112,12 +118,7 @@ impl Sheet {
         Ok(svg)
     }
 
-    fn draw(
-        &self,
-        backend: SVGBackend<'_>,
-        grid: (usize, usize),
-        subtitle: &str,
-    ) -> Result<(), Box<dyn std::error::Error>> {
+    fn draw(&self, backend: SVGBackend<'_>, grid: (usize, usize), subtitle: &str) -> Drawn {
         let root = backend.into_drawing_area();
         root.fill(&WHITE)?;
         let (head, body) = root.split_vertically(TITLE_HEIGHT);
@@ -136,7 +137,11 @@ impl Sheet {
 }
 
 impl Panel {
-    pub(super) fn new(title: &str, x_axis: XAxis, y_label: &str, y_range: Range, curves: Vec<Curve>) -> Self {
+    pub(super) fn new(title: &str, x_axis: XAxis, y_label: &str, y_range: Range, mut curves: Vec<Curve>) -> Self {
+        if matches!(y_range, Range::Log) {
+            let points = curves.iter_mut().flat_map(|curve| &mut curve.points);
+            points.filter(|point| point.1 <= 0.0).for_each(|point| point.1 = f64::NAN);
+        }
         Self { title: title.to_owned(), x_axis, y_label: y_label.to_owned(), y_range, curves, mark: None }
     }
 
@@ -144,18 +149,35 @@ impl Panel {
         Self { mark: Some(height), ..self }
     }
 
-    fn draw(&self, area: &Area<'_>, strip: u32) -> Result<(), Box<dyn std::error::Error>> {
+    fn draw(&self, area: &Area<'_>, strip: u32) -> Drawn {
         let (legend, below) = area.split_vertically(strip);
         self.draw_legend(&legend)?;
         let (x_range, y_range) = (self.x_range(), self.y_range());
-        let mut chart = ChartBuilder::on(&below)
-            .margin_right(24)
-            .margin_bottom(10)
-            .margin_left(10)
-            .x_label_area_size(46)
-            .y_label_area_size(72)
-            .build_cartesian_2d(x_range.0..x_range.1, y_range.0..y_range.1)?;
-        let y_step = (y_range.1 - y_range.0) / 5.0;
+        let mut builder = ChartBuilder::on(&below);
+        builder.margin_right(24).margin_bottom(10).margin_left(10).x_label_area_size(46).y_label_area_size(88);
+        let (x, y) = (x_range.0..x_range.1, y_range.0..y_range.1);
+        if matches!(self.y_range, Range::Log) {
+            let y = y.log_scale().with_key_points(log_ticks(y_range));
+            self.draw_curves(builder.build_cartesian_2d(x, y)?, &|y| plain(y))?;
+        } else {
+            let step = (y_range.1 - y_range.0) / 5.0;
+            self.draw_curves(builder.build_cartesian_2d(x, y)?, &|y| tick(y, step))?;
+        }
+        if !self.has_points() {
+            let (width, height) = below.dim_in_pixel();
+            let centre = font(20.0, false).pos(Pos::new(HPos::Center, VPos::Center));
+            let at = (width as i32 / 2 + 30, height as i32 / 2 - 20);
+            below.draw(&Text::new("no data yet", at, centre))?;
+        }
+        Ok(())
+    }
+
+    /// The mesh with its labels, and all curves.
+    fn draw_curves<Y>(&self, mut chart: Chart<'_, Y>, y_label: &dyn Fn(f64) -> String) -> Drawn
+    where
+        Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
+    {
+        let x_range = self.x_range();
         chart
             .configure_mesh()
             .x_labels(8)
@@ -168,7 +190,7 @@ impl Panel {
             .x_desc(self.x_axis.label())
             .y_desc(self.y_label.as_str())
             .x_label_formatter(&|x| self.x_axis.tick(*x, x_range.1))
-            .y_label_formatter(&|y| tick(*y, y_step))
+            .y_label_formatter(&|y| y_label(*y))
             .draw()?;
         if let Some(mark) = self.mark.filter(|_| self.has_points()) {
             let ends = [(x_range.0, mark), (x_range.1, mark)];
@@ -177,17 +199,11 @@ impl Panel {
         for (curve, colour) in self.curves.iter().zip(COLOURS.iter().cycle()) {
             curve.draw(&mut chart, *colour)?;
         }
-        if !self.has_points() {
-            let (width, height) = below.dim_in_pixel();
-            let centre = font(20.0, false).pos(Pos::new(HPos::Center, VPos::Center));
-            let at = (width as i32 / 2 + 30, height as i32 / 2 - 20);
-            below.draw(&Text::new("no data yet", at, centre))?;
-        }
         Ok(())
     }
 
     /// The panel's title and, with several curves, what each of them is.
-    fn draw_legend(&self, strip: &Area<'_>) -> Result<(), Box<dyn std::error::Error>> {
+    fn draw_legend(&self, strip: &Area<'_>) -> Drawn {
         strip.draw(&Text::new(self.title.clone(), (16, 8), font(19.0, true)))?;
         if self.curves.len() < 2 {
             return Ok(());
@@ -229,11 +245,17 @@ impl Panel {
     fn y_range(&self) -> (f64, f64) {
         let low = self.points().map(|point| point.1).fold(f64::INFINITY, f64::min);
         let high = self.points().map(|point| point.1).fold(f64::NEG_INFINITY, f64::max);
-        let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
+        let none = if matches!(self.y_range, Range::Log) { (0.1, 1.0) } else { (0.0, 1.0) };
+        let (low, high) = if low <= high { (low, high) } else { none };
         let margin = |low: f64, high: f64| if high > low { 0.06 * (high - low) } else { 0.5 * high.abs().max(1.0) };
         match self.y_range {
             Range::Fixed(low, high) => (low, high),
             Range::FromZero => (low.min(0.0), high + margin(low.min(0.0), high)),
+            Range::Log => {
+                // Between 2 and 10 lies one label, between wider ends at least two.
+                let factor = (5.1 * low / high).sqrt().max(1.25);
+                (low / factor, high * factor)
+            }
             Range::Data => (low - margin(low, high), high + margin(low, high)),
         }
     }
@@ -245,7 +267,7 @@ impl Curve {
         self.points.len() > MOST_BOLD && self.band.is_none() && !self.dashed
     }
 
-    fn draw(&self, chart: &mut Chart<'_>, colour: RGBColor) -> Result<(), Box<dyn std::error::Error>> {
+    fn draw<Y: Ranged<ValueType = f64>>(&self, chart: &mut Chart<'_, Y>, colour: RGBColor) -> Drawn {
         if let Some((low, high)) = &self.band {
             let bounds: Vec<_> = low.iter().zip(high).map(|(low, high)| (*low, *high)).collect();
             for piece in
@@ -299,21 +321,6 @@ impl XAxis {
     }
 }
 
-/// `value` with as many digits as labels `step` apart need.
-fn tick(value: f64, step: f64) -> String {
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    if value.abs() >= 1e6 || value.abs() < 1e-4 {
-        return format!("{value:.1e}");
-    }
-    if value >= 1_000.0 && step >= 1.0 {
-        return text::count(value.round() as u64);
-    }
-    let digits = (-step.log10()).ceil().clamp(0.0, 6.0) as usize;
-    format!("{value:.digits$}")
-}
-
 /// For each point the mean of the points up to half of `window` before and after it, fewer towards the ends so that
 /// both sides weigh the same.
 fn running_mean(points: &[(f64, f64)], window: usize) -> Points {
@@ -349,12 +356,15 @@ mod tests {
     }
 
     #[test]
-    fn labels_have_the_digits_their_distance_needs() {
-        assert_eq!(tick(0.0, 0.1), "0");
-        assert_eq!(tick(0.25, 0.05), "0.25");
-        assert_eq!(tick(60.0, 20.0), "60");
-        assert_eq!(tick(1_500.0, 500.0), "1,500");
-        assert_eq!(tick(2e7, 1e7), "2.0e7");
+    fn what_has_no_logarithm_is_a_gap() {
+        let points = vec![(0.0, 0.5), (1.0, 0.0), (2.0, 0.125)];
+        let panel = Panel::new("", XAxis::Steps, "", Range::Log, vec![Curve::line("", points)]);
+        assert!(panel.curves[0].points[1].1.is_nan());
+        assert_eq!(panel.y_range(), (0.1, 0.625)); // 0.125 / 1.25, 0.5 * 1.25
+        let none = Panel::new("", XAxis::Steps, "", Range::Log, vec![]);
+        assert_eq!(none.y_range(), (0.08, 1.25)); // 0.1 / 1.25
+        let one = Panel::new("", XAxis::Steps, "", Range::Log, vec![Curve::line("", vec![(0.0, 4.5)])]);
+        assert_eq!(log_ticks(one.y_range()), [2.0, 5.0, 10.0]); // 4.5 / 2.26 = 1.99, 4.5 * 2.26 = 10.2
     }
 
     #[test]

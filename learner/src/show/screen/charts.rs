@@ -32,7 +32,7 @@ pub(super) fn losses(history: &History, area: Rect, buffer: &mut Buffer) {
         [curve("total", |loss| loss.total), curve("policy", |loss| loss.policy), curve("value", |loss| loss.value)];
     let top = curves.iter().flat_map(|curve| &curve.points).map(|point| point.1).fold(0.0, f64::max);
     let top = if top > 0.0 { top * 1.05 } else { 1.0 };
-    chart("loss", &curves, top, text::amount, area, buffer);
+    chart("loss", &curves, (last_step(history), top), text::amount, area, buffer);
 }
 
 /// The scores against each opponent, 0 to 100 %.
@@ -44,7 +44,14 @@ pub(super) fn win_rates(history: &History, area: Rect, buffer: &mut Buffer) {
             points: finite(results.iter().map(|result| (result.step as f64, result.score))),
         })
         .collect();
-    chart("score", &curves, 1.0, |y| text::percent(y).trim_start().to_owned(), area, buffer);
+    chart("score", &curves, (last_step(history), 1.0), |y| text::percent(y).trim_start().to_owned(), area, buffer);
+}
+
+/// The last step that anything is known of: both charts end there, and a step has one place in both.
+fn last_step(history: &History) -> f64 {
+    let losses = history.losses().last().map(|point| point.step);
+    let results = history.win_rates().filter_map(|results| results.last()).map(|result| result.step);
+    losses.into_iter().chain(results).max().unwrap_or(1).max(1) as f64
 }
 
 /// The points that can be drawn.
@@ -52,15 +59,21 @@ fn finite(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     points.filter(|(x, y)| x.is_finite() && y.is_finite()).collect()
 }
 
-/// Draws `curves` from 0 to `top`, below a heading that is the legend.
-fn chart(title: &str, curves: &[Curve], top: f64, label: impl Fn(f64) -> String, area: Rect, buffer: &mut Buffer) {
+/// Draws `curves` from 0 to the last step and the top, below a heading that is the legend.
+fn chart(
+    title: &str,
+    curves: &[Curve],
+    (end, top): (f64, f64),
+    label: impl Fn(f64) -> String,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
     let mut heading = vec![Span::styled(format!("{title} over steps "), HEADING)];
     for (curve, colour) in curves.iter().zip(COLOURS.iter().cycle()) {
         heading.push(Span::styled(format!(" ━ {}", curve.name), Style::new().fg(*colour)));
     }
     buffer.set_line(area.x, area.y, &Line::from(heading), area.width);
 
-    let end = curves.iter().filter_map(|curve| curve.points.last()).map(|point| point.0).fold(1.0, f64::max);
     let datasets = curves
         .iter()
         .zip(COLOURS.iter().cycle())

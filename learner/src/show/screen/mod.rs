@@ -179,11 +179,13 @@ mod tests {
             "scripted ",
             "400 games",
             " 50 to 99 %",
-            "NashConv, chips a game",
+            "; NashConv: 0 is an equilibrium ",
+            "NashConv, searched             0.0050 payoff", // 0.4 * (1 - 0.9875)
+            "worlds          12.5 of 64 refill 31 %",
             "self-play   for room in the window",
             "since 3 s",
             "12 %",
-            "notices, steps skipped: 1, parts refused: 2",
+            "notices, games cut short: 3, steps skipped: 1, parts refused: 2",
             "one loss was not finite",
         ] {
             assert!(screen.contains(fact), "{fact} is missing:\n{screen}");
@@ -197,6 +199,16 @@ mod tests {
         assert!(screen.contains("score over steps  ━ random ━ greedy ━ scripted"), "{screen}");
         let dots = |screen: &str| screen.chars().filter(|&c| c == '·').count();
         assert!(dots(&screen) > dots(&drawn(&samples::run(100), 80, 24)));
+    }
+
+    #[test]
+    fn without_notices_the_screen_says_what_there_is_to_know_of_the_run() {
+        let mut status = samples::status(99, 100);
+        status.notices.clear();
+        status.effective_worlds = None;
+        let screen = drawn(&[status], 80, 24);
+        assert!(screen.ends_with("\n battle: play must be mixed; defaults differ: belief reach"), "{screen}");
+        assert!(screen.contains("cut short          3 games"), "{screen}");
     }
 
     #[test]

@@ -133,12 +133,22 @@ pub(super) fn self_play(status: &Status, width: usize) -> Vec<Line<'static>> {
         number("games", &text::count(status.games), "", rate(status.games_per_s, "/s")),
         number("rows", &text::count(status.rows), "", rate(status.rows_per_s, "/s")),
         number("a game", &text::amount(status.decisions_per_game), "rows", vec![]),
-        number("cut short", &text::count(status.truncated), "games", vec![]),
+        worlds(status),
         number("evaluated", &text::amount(status.evaluations_per_s), "/s", vec![]),
         share("batch fill", status.batch_fill),
         share("cache hits", status.cache_hits),
         number("replayed", &text::amount(status.replay_ratio), "times", wanted),
     ]
+}
+
+/// How many worlds of a pool weigh in (effective sample size), where searches have pools; else games cut short.
+fn worlds(status: &Status) -> Line<'static> {
+    let Some(worlds) = status.effective_worlds else {
+        return number("cut short", &text::count(status.truncated), "games", vec![]);
+    };
+    let refilled =
+        vec![Span::styled("refill ", QUIET), Span::raw(text::percent(status.refilled_pools).trim_start().to_owned())];
+    number("worlds", &text::amount(worlds), &format!("of {}", status.pool_worlds), refilled)
 }
 
 /// How the network learns.
@@ -187,10 +197,13 @@ pub(super) fn results(status: &Status, history: &History, width: usize, rows: us
         figure_line(figure, values, width)
     }));
     let hidden = (lines.len() + 1).saturating_sub(rows);
-    let title = match hidden {
-        0 => "score against, 95 % interval, first to now".to_owned(),
-        _ => format!("score against, 95 % interval, first to now (and {hidden} more)"),
-    };
+    let mut title = "score against, 95 % interval, first to now".to_owned();
+    if status.figures.iter().any(Figure::is_nash_conv) {
+        title.push_str("; NashConv: 0 is an equilibrium");
+    }
+    if hidden > 0 {
+        title.push_str(&format!(" (and {hidden} more)"));
+    }
     if lines.is_empty() {
         lines.push(Line::styled("no match played yet", QUIET));
     }
@@ -252,21 +265,25 @@ fn interval_bar(result: &WinRate, width: usize) -> Vec<Span<'static>> {
     spans
 }
 
-/// Name, value and curve of a figure.
+/// Name, value with unit, and curve of a figure, on a scale of its logarithm: what is measured so falls towards 0.
 fn figure_line(figure: &Figure, values: &[Figure], width: usize) -> Line<'static> {
-    let name = 34.min(width.saturating_sub(10));
-    let room = width.saturating_sub(name + 10).min(60);
-    let points = values.iter().map(|value| (value.step as f64, value.value));
+    const VALUE: usize = 10;
+    const UNIT: usize = 8;
+    let name = 28.min(width.saturating_sub(VALUE));
+    let room = width.saturating_sub(name + VALUE + UNIT).min(60);
+    let floor = values.iter().map(|value| value.value).fold(0.0, f64::max) * 1e-3;
+    let points = values.iter().map(|value| (value.step as f64, value.value.max(floor).ln()));
     Line::from(vec![
         Span::raw(fit(&figure.name, name)),
-        Span::styled(format!("{:>9} ", text::measure(figure.value)), BOLD),
+        Span::styled(format!("{:>w$} ", text::figure(figure), w = VALUE - 1), BOLD),
+        Span::styled(fit(&figure.unit, UNIT), QUIET),
         Span::styled(text::sparkline(points, room), CURVE),
     ])
 }
 
 /// Who waits for what.
 pub(super) fn waits(status: &Status, width: usize) -> Vec<Line<'static>> {
-    let mut lines = vec![heading("who waits for what, now and of all time", width)];
+    let mut lines = vec![heading("who waits for what, now and in all", width)];
     lines.extend(status.waits.iter().map(|wait| {
         let share = text::percent(wait.share);
         let now = wait.since_s.map_or_else(|| "not now".to_owned(), |since| format!("since {}", text::span(since)));
@@ -287,6 +304,9 @@ pub(super) fn waits(status: &Status, width: usize) -> Vec<Line<'static>> {
 /// The newest notices that fit into `rows` lines with the heading, and counts of what went wrong.
 pub(super) fn notices(status: &Status, width: usize, rows: usize) -> Vec<Line<'static>> {
     let mut title = "notices".to_owned();
+    if status.truncated > 0 {
+        title.push_str(&format!(", games cut short: {}", text::count(status.truncated)));
+    }
     if status.skipped_steps > 0 {
         title.push_str(&format!(", steps skipped: {}", text::count(status.skipped_steps)));
     }
@@ -297,7 +317,8 @@ pub(super) fn notices(status: &Status, width: usize, rows: usize) -> Vec<Line<'s
     let hidden = status.notices.len().saturating_sub(rows.saturating_sub(1));
     lines.extend(status.notices[hidden..].iter().map(|notice| Line::styled(fit(notice, width), ALERT)));
     if status.notices.is_empty() {
-        lines.push(Line::styled("none", QUIET));
+        let calm = if status.remark.is_empty() { "none" } else { &status.remark };
+        lines.push(Line::styled(fit(calm, width), QUIET));
     }
     lines
 }
