@@ -33,8 +33,8 @@ const UNFINISHED: &str = "unfinished-";
 pub struct KeepPolicy {
     /// The newest ones; at least 1.
     pub last: usize,
-    /// Besides these, one for each so many train steps; 0 for none.
-    pub every_steps: u64,
+    /// Besides these, at most about so many spread evenly over the run, for ladders and for going back; 0 for none.
+    pub spread: u64,
 }
 
 /// The content of a checkpoint: files by name, and what `state.json` says besides.
@@ -150,9 +150,12 @@ impl CheckpointStore {
         let versions = self.versions()?;
         let recent = versions.len().saturating_sub(self.keep.last.max(1));
         let mut marks = std::collections::BTreeSet::new();
+        // Marks lie apart by a power of two that grows with the run: what stays now stayed before.
+        let newest = versions.iter().map(|version| version.step).max().unwrap_or(0);
+        let apart = newest.div_ceil(self.keep.spread.max(1)).next_power_of_two();
         for (i, &version) in versions.iter().enumerate() {
-            // The first checkpoint at or after each multiple of `every_steps` stays.
-            let marked = self.keep.every_steps > 0 && marks.insert(version.step / self.keep.every_steps);
+            // The first checkpoint at or after each mark stays.
+            let marked = self.keep.spread > 0 && marks.insert(version.step / apart);
             if i < recent && !marked {
                 remove(&self.dir.join(name(version)))?;
             }
@@ -293,8 +296,8 @@ mod tests {
         [("weights".to_owned(), vec![byte; 1000])].into()
     }
 
-    fn store(dir: &Path, last: usize, every_steps: u64) -> CheckpointStore {
-        CheckpointStore::open(dir, KeepPolicy { last, every_steps }).unwrap()
+    fn store(dir: &Path, last: usize, spread: u64) -> CheckpointStore {
+        CheckpointStore::open(dir, KeepPolicy { last, spread }).unwrap()
     }
 
     fn at(step: u64) -> Version {
@@ -320,14 +323,21 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_ones_and_one_for_each_mark_are_kept() {
+    fn the_newest_ones_and_some_spread_over_the_run_are_kept() {
         let dir = tempfile::tempdir().unwrap();
-        let store = store(dir.path(), 2, 100);
-        for step in [30, 60, 110, 140, 210, 240, 270] {
+        let store = store(dir.path(), 2, 4);
+        let kept = |step| {
             store.save(at(step), &files(0), &()).unwrap();
+            store.versions().unwrap().iter().map(|v| v.step).collect::<Vec<_>>()
+        };
+        for step in [30, 60, 110, 140] {
+            kept(step);
         }
-        let steps: Vec<_> = store.versions().unwrap().iter().map(|v| v.step).collect();
-        assert_eq!(steps, [30, 110, 210, 240, 270]); // first of 0.., 100.., 200..; and the last two
+        // Marks are 64 apart: 30 is the first from 0 on, 110 from 64, 140 from 128, 210 from 192; and the last two.
+        assert_eq!(kept(210), [30, 110, 140, 210]);
+        assert_eq!(kept(240), [30, 110, 140, 210, 240]);
+        // 128 apart: 30, 140, 270; and the last two.
+        assert_eq!(kept(270), [30, 140, 240, 270]);
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl Saver {
     /// # Errors
     /// If the checkpoints' directory cannot be used.
     pub fn open(dir: &RunDir, beginning: &Beginning, flags: &Flags, intake: &Arc<Intake>) -> anyhow::Result<Self> {
-        let keep = KeepPolicy { last: flags.run.keep_last, every_steps: flags.run.keep_every_steps };
+        let keep = KeepPolicy { last: flags.run.keep_last, spread: flags.run.keep_spread };
         let totals = beginning.totals;
         Ok(Self {
             store: CheckpointStore::open(&dir.checkpoints(), keep)?,

@@ -107,8 +107,8 @@ fogfall_service::settings! {
         checkpoint_steps: u64 = 0, in 0..=1_000_000_000_000_u64, class Operational;
         /// The newest checkpoints that are kept.
         keep_last: usize = 3, in 1..=1_000_000, class Operational;
-        /// Besides these, one checkpoint for each so many train steps is kept; 0 for none.
-        keep_every_steps: u64 = 0, in 0..=1_000_000_000, class Operational;
+        /// Besides these, at most about so many checkpoints are kept, spread evenly over the run; 0 for none.
+        keep_spread: u64 = 16, in 0..=1_000_000_000, class Operational;
         /// Least seconds between rounds of matches against the opponents; 0 for no matches.
         match_every_s: u64 = 30, in 0..=1_000_000, class Operational;
         /// Least seconds between exact figures, for games small enough to have them (NashConv, mistakes); 0 for none.

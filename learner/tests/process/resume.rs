@@ -61,7 +61,7 @@ fn learning_settings_change_only_when_asked_for_and_operational_ones_freely() {
     assert_eq!((run.saved().setting("learning_rate"), run.saved().setting("simulations")), ("0.01", "4"));
 
     // What was changed once stays so.
-    run.resume(&["--slots=8", "--publish-steps=7", "--keep-last=1", "--steps=30"]).end().well();
+    run.resume(&["--slots=8", "--publish-steps=7", "--keep-last=1", "--keep-spread=0", "--steps=30"]).end().well();
     let saved = run.saved();
     assert_eq!([saved.setting("learning_rate"), saved.setting("slots")], ["0.01", "8"]);
     assert_eq!(run.checkpoint_names(), ["0003.000000000030"]);

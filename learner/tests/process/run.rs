@@ -11,7 +11,9 @@ use crate::support::Run;
 fn a_run_ends_after_its_steps_and_leaves_all_that_it_promises() {
     let run = Run::kuhn();
     let ended = run.train(&["--steps=50"]).well();
-    for text in ["trained kuhn_poker, run run", "train steps  50 of 50", "what to do next", "--resume latest --run-dir run"] {
+    for text in
+        ["trained kuhn_poker, run run", "train steps  50 of 50", "what to do next", "--resume latest --run-dir run"]
+    {
         assert!(ended.out.contains(text), "'{text}' is not in:\n{}", ended.out);
     }
 
