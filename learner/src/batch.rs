@@ -136,6 +136,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_hidden_from_a_mover_is_in_no_batch() {
+        let layout = RowLayout::new(1, 2, 2);
+        let batch_of = |hidden: Vec<f32>| {
+            let (legal, policy, prior, visits) = (vec![0, 1], vec![0.5; 2], vec![0.5; 2], vec![1; 2]);
+            let row = Row { observation: vec![1.0], legal, policy, prior, visits, hidden, ..Row::default() };
+            let (mut bytes, mut batch) = (Vec::new(), Batch::default());
+            layout.write(&row, &mut bytes);
+            let row = layout.rows(&bytes).next().unwrap();
+            fill(&mut batch, layout, 0.5, [Picked { row, weight: 1.0, symmetry: None }].into_iter());
+            format!("{batch:?}")
+        };
+        assert_eq!(batch_of(vec![0.0, 0.0]), batch_of(vec![7.0, -1e6]));
+    }
+
+    #[test]
     fn rows_of_a_state_count_together_what_their_number_says() {
         let of_state = |name: &str, n: u32| n as f32 * name.parse::<PositionWeight>().unwrap().of_row(n);
         for n in [1, 2, 1_000] {
