@@ -48,6 +48,14 @@ pub enum ReplayError {
         /// Most bytes in a part.
         limit_bytes: u64,
     },
+    /// A part with a number that no publisher reaches.
+    #[error("part {part} has a number of {limit} or more")]
+    Sequence {
+        /// The part.
+        part: fogfall_proto::PartId,
+        /// The first number too large.
+        limit: u64,
+    },
     /// Settings that no log can have.
     #[error("{what}")]
     Settings {
@@ -55,10 +63,10 @@ pub enum ReplayError {
         what: String,
     },
     /// The log there belongs to something else.
-    #[error("{} holds a log with {field} {found}, not {expected}", dir.display())]
+    #[error("{place} holds a log with {field} {found}, not {expected}")]
     OtherLog {
         /// Where it lies.
-        dir: PathBuf,
+        place: String,
         /// What differs.
         field: &'static str,
         /// What is there.
@@ -88,6 +96,47 @@ pub enum ReplayError {
         /// What the system said.
         source: io::Error,
     },
+    /// The server did not do it, or did not answer in time. An append may have been done: sent again, it is stored once.
+    #[error("cannot {action} redis at {server}: {reason}")]
+    Server {
+        /// What was tried.
+        action: &'static str,
+        /// Which server.
+        server: String,
+        /// What it said, or that it said nothing.
+        reason: String,
+    },
+    /// The server has no memory left; it holds what it held. It may be tried again when there is more.
+    #[error("redis at {server} is out of memory: raise its maxmemory or lower the log's capacity; nothing was stored")]
+    OutOfMemory {
+        /// Which server.
+        server: String,
+    },
+    /// The server refuses the user, the password, or the user's rights.
+    #[error("redis at {server} refuses this user: {reason}")]
+    Denied {
+        /// Which server.
+        server: String,
+        /// What it said.
+        reason: String,
+    },
+    /// The server is set up so that a log would not be safe there.
+    #[error("redis at {server} cannot keep a replay log: {what}")]
+    Unfit {
+        /// Which server.
+        server: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The server lost its data, and another log has begun and grown past the position asked for. Said once; reading
+    /// goes on in the new log.
+    #[error("redis at {server} lost its data: another log has begun and holds rows up to {end}")]
+    Replaced {
+        /// Which server.
+        server: String,
+        /// Where the new log ends.
+        end: u64,
+    },
     /// A failed write could not be undone; the log must be opened anew.
     #[error("the log failed and must be opened anew: {reason}")]
     Broken {
@@ -97,6 +146,11 @@ pub enum ReplayError {
 }
 
 impl ReplayError {
+    /// True if the fault lies in the part itself: no log will ever take it.
+    pub fn refuses_part(&self) -> bool {
+        matches!(self, Self::RowBytes { .. } | Self::PartTooLarge { .. } | Self::Sequence { .. })
+    }
+
     /// Names what was tried when the system said no.
     pub(crate) fn io<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Self + use<'a> {
         move |source| match source.kind() {

@@ -350,7 +350,7 @@ fn check_header(settings: &FileLogSettings) -> Result<(), ReplayError> {
         ("row size", found.row_bytes.to_string(), expected.row_bytes.to_string()),
     ] {
         if found != expected {
-            return Err(ReplayError::OtherLog { dir: dir.clone(), field, found, expected });
+            return Err(ReplayError::OtherLog { place: dir.display().to_string(), field, found, expected });
         }
     }
     Ok(())

@@ -1,7 +1,8 @@
 //! The replay log, the learner's window over it, and the samples-per-insert limiter.
 //!
-//! The log is the durable, shared store of rows behind [`ReplayLog`]; here in files. The window is the learner's own
-//! copy of the log's tail in memory, from which batches are drawn. Rows are opaque bytes of one fixed size.
+//! The log is the durable, shared store of rows behind [`ReplayLog`]: in files, for one process, or in Redis, for
+//! many. The window is the learner's own copy of the log's tail in memory, from which batches are drawn. Rows are opaque
+//! bytes of one fixed size.
 //!
 //! **Invariant:** the sampling path ([`Window`], [`SampleToInsert`]) is synchronous and never touches the log.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -11,6 +12,7 @@ mod file_log;
 mod frame;
 mod limiter;
 mod log;
+mod redis_log;
 mod segment;
 mod sequences;
 mod window;
@@ -19,4 +21,5 @@ pub use error::ReplayError;
 pub use file_log::{FileLog, FileLogSettings, Recovery};
 pub use limiter::{LimiterCounts, LimiterError, LimiterSettings, SampleToInsert};
 pub use log::{Appended, Bounds, BoxFuture, LogCounts, ReplayLog};
+pub use redis_log::{RedisLog, RedisLogSettings, RedisServer};
 pub use window::{Window, WindowError};

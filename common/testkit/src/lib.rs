@@ -8,5 +8,6 @@ pub mod evaluator;
 pub mod golden;
 pub mod labels;
 pub mod leaks;
+pub mod redis_server;
 pub mod replay_log;
 pub mod staged;

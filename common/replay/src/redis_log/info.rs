@@ -1,0 +1,59 @@
+//! What a server says about itself.
+
+/// The parts of `INFO` that matter here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ServerInfo {
+    /// Major and minor version.
+    pub(crate) version: (u32, u32),
+    /// `maxmemory_policy`.
+    pub(crate) policy: String,
+    /// True if it keeps an append-only file.
+    pub(crate) aof: bool,
+    /// True if the last write to that file went well.
+    pub(crate) aof_works: bool,
+    /// Syncs of that file that have begun and not ended.
+    pub(crate) aof_syncs_pending: u64,
+}
+
+impl ServerInfo {
+    /// Reads lines of `name:value`; what is missing stays empty.
+    pub(crate) fn parse(text: &str) -> Self {
+        let mut info = Self::default();
+        for (name, value) in text.lines().filter_map(|line| line.trim().split_once(':')) {
+            match name {
+                "redis_version" => {
+                    let mut numbers = value.split('.').map(|number| number.parse().unwrap_or(0));
+                    info.version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+                }
+                "maxmemory_policy" => info.policy = value.into(),
+                "aof_enabled" => info.aof = value == "1",
+                "aof_last_write_status" => info.aof_works = value == "ok",
+                "aof_pending_bio_fsync" => info.aof_syncs_pending = value.parse().unwrap_or(0),
+                _ => {}
+            }
+        }
+        info
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lines_that_matter_are_read() {
+        let info = ServerInfo::parse(
+            "# Server\r\nredis_version:7.0.15\r\n\r\n# Memory\r\nmaxmemory_policy:noeviction\r\n\
+             aof_enabled:1\r\naof_last_write_status:ok\r\naof_pending_bio_fsync:2\r\n",
+        );
+        let expected = ServerInfo {
+            version: (7, 0),
+            policy: "noeviction".into(),
+            aof: true,
+            aof_works: true,
+            aof_syncs_pending: 2,
+        };
+        assert_eq!(info, expected);
+        assert_eq!(ServerInfo::parse("redis_version:unstable").version, (0, 0));
+    }
+}

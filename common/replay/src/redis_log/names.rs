@@ -1,0 +1,58 @@
+//! The keys of one run's log. The run stands in braces, a hash tag: all keys of a run lie in one slot of a cluster.
+//!
+//! | key | type | what |
+//! |---|---|---|
+//! | `fogfall:{RUN}:log` | hash | `layout`, `identity`, `end` (rows ever stored), `parts` (parts ever stored) |
+//! | `fogfall:{RUN}:segment:N` | string | rows; the log's position modulo the ring says which |
+//! | `fogfall:{RUN}:below` | hash | publisher: all its parts with smaller numbers count as stored |
+//! | `fogfall:{RUN}:above` | sorted set | `publisher-number` of the parts stored beyond a gap, in lexical order |
+//! | `fogfall:{RUN}:heard` | sorted set | publisher by the count of parts when it was last heard |
+
+use crate::ReplayError;
+
+/// The names of one run's keys.
+#[derive(Clone, Debug)]
+pub(crate) struct Names {
+    pub(crate) log: String,
+    pub(crate) below: String,
+    pub(crate) above: String,
+    pub(crate) heard: String,
+    /// Followed by a segment's number.
+    pub(crate) segments: String,
+}
+
+impl Names {
+    /// The names for `run`, which may not be empty or hold braces.
+    pub(crate) fn new(run: &str) -> Result<Self, ReplayError> {
+        if run.is_empty() || run.contains(['{', '}']) {
+            return Err(ReplayError::Settings { what: format!("the run '{run}' is empty or holds braces") });
+        }
+        let name = |what: &str| format!("fogfall:{{{run}}}:{what}");
+        Ok(Self {
+            log: name("log"),
+            below: name("below"),
+            above: name("above"),
+            heard: name("heard"),
+            segments: name("segment:"),
+        })
+    }
+
+    pub(crate) fn segment(&self, number: u64) -> String {
+        format!("{}{number}", self.segments)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_carries_the_run_as_its_hash_tag() {
+        let names = Names::new("winter").unwrap();
+        assert_eq!(names.segment(12), "fogfall:{winter}:segment:12");
+        for name in [&names.log, &names.below, &names.above, &names.heard] {
+            assert!(name.starts_with("fogfall:{winter}:"), "{name}");
+        }
+        assert!(Names::new("").is_err() && Names::new("a}b").is_err());
+    }
+}

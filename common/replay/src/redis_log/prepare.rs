@@ -1,0 +1,106 @@
+//! Makes sure that the server can keep a log, and that the log is there with all its segments.
+
+use std::hash::{BuildHasher, RandomState};
+
+use redis::{Script, pipe};
+
+use crate::redis_log::RedisLog;
+use crate::redis_log::info::ServerInfo;
+use crate::{RedisLogSettings, ReplayError};
+
+const CREATE: &str = include_str!("create.lua");
+const ALLOCATE: &str = include_str!("allocate.lua");
+
+/// Oldest server whose scripts are all or nothing when memory is short.
+const OLDEST: (u32, u32) = (7, 0);
+
+impl RedisLog {
+    /// Checks the server, begins the log if there is none, and gives every segment its place. Safe to repeat, and for
+    /// several at once.
+    pub(crate) async fn prepare(&self) -> Result<(), ReplayError> {
+        self.check_server().await?;
+        let layout = self.ring.layout();
+        // Two of them are never the same; nothing else is asked of it.
+        let identity = format!("{:016x}", RandomState::new().hash_one(&layout));
+        let found: String = self
+            .writing
+            .ask("begin the log on", async |mut c| {
+                let create = Script::new(CREATE);
+                create.key(&self.names.log).arg(&layout).arg(&identity).invoke_async(&mut c).await
+            })
+            .await?;
+        if found != layout {
+            return Err(self.other_layout(&found));
+        }
+        self.allocate().await
+    }
+
+    pub(crate) fn other_layout(&self, found: &str) -> ReplayError {
+        ReplayError::OtherLog {
+            place: format!("redis at {}, run {}", self.writing.server(), self.settings.run),
+            field: "layout",
+            found: format!("'{found}'"),
+            expected: format!("'{}'", self.ring.layout()),
+        }
+    }
+
+    /// Gives each segment that lacks it its whole size: memory that is short is known now and not in the midst of a run.
+    async fn allocate(&self) -> Result<(), ReplayError> {
+        let keys: Vec<String> = (0..self.ring.segments).map(|number| self.names.segment(number)).collect();
+        let mut sizes = pipe();
+        for key in &keys {
+            sizes.cmd("STRLEN").arg(key);
+        }
+        let sizes: Vec<u64> = self.writing.ask("look at", async |mut c| sizes.query_async(&mut c).await).await?;
+        let script = Script::new(ALLOCATE);
+        let bytes = self.ring.segment_bytes();
+        for (key, _) in keys.iter().zip(sizes).filter(|(_, size)| *size < bytes) {
+            let allocated = self
+                .writing
+                .ask("take memory on", async |mut c| script.key(key).arg(bytes).invoke_async::<()>(&mut c).await);
+            allocated.await?;
+        }
+        Ok(())
+    }
+
+    async fn check_server(&self) -> Result<(), ReplayError> {
+        let text: String = self.writing.ask("ask", async |mut c| redis::cmd("INFO").query_async(&mut c).await).await?;
+        let info = ServerInfo::parse(&text);
+        unfit(&info, &self.settings)
+            .map_or(Ok(()), |what| Err(ReplayError::Unfit { server: self.writing.server().into(), what }))?;
+        // A user without the right to ask, or a hosted server, does not say; then nobody can.
+        let asked = self.writing.ask("ask", async |mut c| {
+            redis::cmd("CONFIG").arg("GET").arg("appendfsync").query_async::<(String, String)>(&mut c).await
+        });
+        match asked.await {
+            Ok((_, how)) if how == "no" && info.aof => tracing::warn!(
+                server = self.writing.server(),
+                "appendfsync is 'no': a loss of power may take more than the last second; 'everysec' is advised"
+            ),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Why a server cannot keep a log, if so.
+fn unfit(info: &ServerInfo, settings: &RedisLogSettings) -> Option<String> {
+    if info.version < OLDEST {
+        let (major, minor) = info.version;
+        return Some(format!("it is version {major}.{minor}, and {}.{} is the oldest that serves", OLDEST.0, OLDEST.1));
+    }
+    if info.policy != "noeviction" {
+        return Some(format!(
+            "maxmemory-policy is '{}', with which it may drop rows on its own: it must be 'noeviction'",
+            info.policy
+        ));
+    }
+    if !info.aof {
+        let what = "appendonly is off, with which it forgets all rows when it restarts";
+        if settings.require_aof {
+            return Some(format!("{what}: it must be 'yes', and appendfsync should be 'everysec'"));
+        }
+        tracing::warn!("redis: {what}");
+    }
+    None
+}
