@@ -16,7 +16,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub enum Published {
     /// The part is stored until it is settled.
     Stored,
-    /// The part was stored before, lately; nothing was done.
+    /// The part was stored before, lately; nothing was done. Also the answer if this very call had to ask twice, because
+    /// the first answer was lost.
     Duplicate,
 }
 
@@ -66,7 +67,7 @@ pub struct Fill {
     pub parts: u64,
     /// Of them, parts handed out and not settled.
     pub unsettled: u64,
-    /// Bytes of all parts stored.
+    /// Bytes of all parts stored, with what the bus adds to each.
     pub bytes: u64,
     /// Bytes that may be stored.
     pub capacity_bytes: u64,
@@ -76,6 +77,9 @@ pub struct Fill {
 ///
 /// Trajectories: at least once, at most one stored copy per part id within a window, first deliveries in order of each
 /// publisher. Weights: newest wins, never back. Every wait has a deadline.
+///
+/// Where the bus is a server, the window ends when it restarts: it then knows the ids of the parts that it still stores,
+/// not of those that are settled. Whoever stores parts elsewhere must know its own.
 pub trait Bus: Send + Sync {
     /// Takes the run for a learner: stores the manifest and returns a new epoch, above any epoch claimed before and
     /// above `above` (the epoch of the checkpoint it goes on from, or 0). Earlier epochs are fenced from then on.
@@ -97,6 +101,7 @@ pub trait Bus: Send + Sync {
     fn publish(&self, part: PartId, bytes: Arc<[u8]>) -> BoxFuture<'_, Result<Published, BusError>>;
 
     /// Takes messages, oldest first: at most `max_bytes` of them, but at least one if there is one; none after `wait`.
+    /// What a call that is dropped half-way has taken comes again as if it had not been settled.
     ///
     /// # Errors
     /// [`BusError`] if the bus does not answer.
@@ -124,7 +129,8 @@ pub trait Bus: Send + Sync {
     ///
     /// # Errors
     /// [`BusError::Fenced`] if a newer epoch was claimed, [`BusError::NotNewer`], [`BusError::Damaged`] if `head` does
-    /// not fit `blob`.
+    /// not fit `blob`. After [`BusError::Unanswered`], [`BusError::NotNewer`] that names `head`'s own version says that it
+    /// was done.
     fn announce(&self, epoch: u32, head: WeightsHead, blob: Arc<[u8]>) -> BoxFuture<'_, Result<(), BusError>>;
 
     /// The newest weights announced.

@@ -76,4 +76,38 @@ pub enum BusError {
         /// What was asked.
         what: &'static str,
     },
+    /// No server could be reached, or none let this program in.
+    #[error("cannot connect to {servers}: {reason}")]
+    Unreachable {
+        /// Where it was tried, without passwords.
+        servers: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The server said no, and will say it again: a missing right, a missing feature, a record that is not ours.
+    #[error("the server refused to {what}: {reason}")]
+    Refused {
+        /// What was asked.
+        what: &'static str,
+        /// The server's words.
+        reason: String,
+    },
+    /// The bus has been set up otherwise than this program would.
+    #[error("{what} has another {field}: found {found}, expected {expected}")]
+    OtherSettings {
+        /// The stream, bucket or consumer.
+        what: String,
+        /// The setting that differs.
+        field: &'static str,
+        /// What the server has.
+        found: String,
+        /// What this program asks for.
+        expected: String,
+    },
+    /// The run's id cannot be part of the names of its streams.
+    #[error("run id {run:?} is not 1 to 64 letters, digits, '-' and '_'")]
+    BadRun {
+        /// The id.
+        run: String,
+    },
 }

@@ -1,14 +1,15 @@
 //! How trajectories, weights and manifests travel between a learner and its actors.
 //!
-//! [`Bus`] is the seam; [`MemoryBus`] carries within one process, with seeded faults for tests. Trajectories go one way
-//! at least once and push back when nobody takes them; weights go the other way, newest wins; the manifest says what
-//! the run is, and its epoch fences off learners that have been replaced.
+//! [`Bus`] is the seam; [`MemoryBus`] carries within one process, with seeded faults for tests, [`NatsBus`] between
+//! machines. Trajectories go one way at least once and push back when nobody takes them; weights go the other way, newest
+//! wins; the manifest says what the run is, and its epoch fences off learners that have been replaced.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod bus;
 mod error;
 mod faults;
 mod memory;
+mod nats;
 mod queue;
 mod weights;
 
@@ -16,3 +17,4 @@ pub use bus::{BoxFuture, Bus, DeadLetter, Delivery, Fill, Published, Receipt, Se
 pub use error::BusError;
 pub use faults::Faults;
 pub use memory::{MemoryBus, MemoryBusSettings};
+pub use nats::{NatsAuth, NatsBus, NatsLimits, NatsSettings, NatsTls};

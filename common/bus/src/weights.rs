@@ -36,19 +36,9 @@ impl Weights {
     }
 
     pub(crate) fn announce(&mut self, epoch: u32, head: WeightsHead, blob: Arc<[u8]>) -> Result<(), BusError> {
-        if epoch != self.epoch {
-            return Err(BusError::Fenced { epoch, current: self.epoch });
-        }
+        may_announce(self.epoch, self.newest.as_ref(), epoch, &head)?;
+        check(&head, &blob)?;
         let version = head.version;
-        if version.epoch != epoch {
-            return Err(BusError::Fenced { epoch: version.epoch, current: self.epoch });
-        }
-        match &self.newest {
-            Some(newest) if version <= newest.version => {
-                return Err(BusError::NotNewer { version, newest: newest.version });
-            }
-            _ => check(&head, &blob)?,
-        }
         self.blobs.insert(version, blob);
         while self.blobs.len() > self.keep {
             self.blobs.pop_first();
@@ -68,8 +58,26 @@ impl Weights {
     }
 }
 
+/// Whether a run led by `current` whose newest weights are `newest` takes these.
+pub(crate) fn may_announce(
+    current: u32,
+    newest: Option<&WeightsHead>,
+    epoch: u32,
+    head: &WeightsHead,
+) -> Result<(), BusError> {
+    let version = head.version;
+    if epoch != current || version.epoch != epoch {
+        let epoch = if epoch != current { epoch } else { version.epoch };
+        return Err(BusError::Fenced { epoch, current });
+    }
+    match newest {
+        Some(newest) if version <= newest.version => Err(BusError::NotNewer { version, newest: newest.version }),
+        _ => Ok(()),
+    }
+}
+
 /// Compares a blob with its announcement.
-fn check(head: &WeightsHead, blob: &[u8]) -> Result<(), BusError> {
+pub(crate) fn check(head: &WeightsHead, blob: &[u8]) -> Result<(), BusError> {
     let damaged = |what, found, expected| Err(BusError::Damaged { version: head.version, what, found, expected });
     if blob.len() as u64 != head.bytes {
         return damaged("length", blob.len().to_string(), head.bytes.to_string());
@@ -81,7 +89,8 @@ fn check(head: &WeightsHead, blob: &[u8]) -> Result<(), BusError> {
     Ok(())
 }
 
-fn same_identity(held: &Manifest, new: &Manifest) -> Result<(), BusError> {
+/// Compares what a run is with what a learner says it is.
+pub(crate) fn same_identity(held: &Manifest, new: &Manifest) -> Result<(), BusError> {
     let shape = |m: &Manifest| format!("{} x {}", m.blocks, m.width);
     for (field, found, expected) in [
         ("run", held.run.clone(), new.run.clone()),

@@ -17,7 +17,7 @@ fn bus(faults: Faults) -> Arc<dyn Bus> {
 
 #[tokio::test(start_paused = true)]
 async fn a_bus_in_memory_keeps_every_promise() {
-    conformance(|| bus(Faults::default())).await;
+    conformance(async || bus(Faults::default())).await;
 }
 
 #[tokio::test(start_paused = true)]

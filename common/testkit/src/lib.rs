@@ -1,4 +1,4 @@
-//! Conformance suites and golden files, for tests only.
+//! Conformance suites, golden files and real servers, for tests only.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -8,6 +8,6 @@ pub mod evaluator;
 pub mod golden;
 pub mod labels;
 pub mod leaks;
-pub mod redis_server;
+pub mod nats;
 pub mod replay_log;
 pub mod staged;

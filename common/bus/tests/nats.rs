@@ -1,0 +1,286 @@
+//! The bus on real NATS servers: it does what any bus must do, survives the server's end, and says clearly what is wrong.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fogfall_bus::{Bus, BusError, NatsAuth, NatsBus, NatsLimits, NatsSettings, Published, Settle};
+use fogfall_proto::{PartId, Version, WeightsHead, digest};
+use fogfall_testkit::bus::{CAPACITY_BYTES, KEEP_WEIGHTS, SETTLE_WITHIN, conformance, manifest, nothing_is_lost};
+use fogfall_testkit::nats::NatsServer;
+use tokio::net::TcpListener;
+
+/// Longer than a busy machine needs for what is to happen.
+const LONG: Duration = Duration::from_secs(20);
+
+fn settings(server: &NatsServer) -> NatsSettings {
+    NatsSettings {
+        urls: vec![server.url()],
+        set_up: true,
+        limits: NatsLimits {
+            store_bytes: CAPACITY_BYTES,
+            weights_bytes: 16 << 20,
+            dead_bytes: 1 << 20,
+            settle_within: SETTLE_WITHIN,
+            max_unsettled: 1000,
+            keep_weights: KEEP_WEIGHTS,
+            ..NatsLimits::default()
+        },
+        fetch_jitter: Duration::ZERO,
+        ..NatsSettings::default()
+    }
+}
+
+async fn connect(settings: &NatsSettings) -> NatsBus {
+    NatsBus::connect(settings, "r").await.unwrap()
+}
+
+fn part(sequence: u64) -> PartId {
+    PartId { publisher: 7, sequence }
+}
+
+fn weights(epoch: u32, step: u64, len: usize) -> (WeightsHead, Arc<[u8]>) {
+    let blob: Arc<[u8]> = (0..len).map(|i| (i * 31 + i / 256) as u8).collect();
+    let version = Version { epoch, step };
+    (WeightsHead { version, ordinal: step, bytes: len as u64, digest: digest(&blob) }, blob)
+}
+
+#[tokio::test]
+async fn a_bus_on_nats_keeps_every_promise() {
+    let mut server = None; // each bus has its own, so that all are run `r`
+    conformance(async || {
+        let server = server.insert(NatsServer::start());
+        Arc::new(connect(&settings(server)).await) as Arc<dyn Bus>
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn no_part_is_lost_on_the_way() {
+    let server = NatsServer::start();
+    let seen = nothing_is_lost(Arc::new(connect(&settings(&server)).await)).await;
+    assert!(seen.deliveries >= seen.parts, "{seen:?}");
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_survives_a_restart_between_publish_and_pull() {
+    let mut server = NatsServer::start();
+    let bus = connect(&settings(&server)).await;
+    let epoch = bus.claim(&manifest(), 0).await.unwrap();
+    let (head, blob) = weights(epoch, 1, 1_000_000); // 4 chunks
+    bus.announce(epoch, head.clone(), Arc::clone(&blob)).await.unwrap();
+    for sequence in 0..20 {
+        assert_eq!(bus.publish(part(sequence), [1; 100].into()).await, Ok(Published::Stored));
+    }
+    let settled = bus.pull(1, LONG).await.unwrap();
+    bus.settle(settled[0].receipt, Settle::Done).await.unwrap();
+    let handed_out = bus.pull(1, LONG).await.unwrap();
+    assert_eq!((settled[0].part, handed_out[0].part), (part(0), part(1)));
+    server.restart();
+    // The same bus goes on: part 1 was handed out and not settled, so it comes again.
+    let mut arrived = Vec::new();
+    while arrived.len() < 19 {
+        for delivery in bus.pull(usize::MAX, LONG).await.unwrap() {
+            bus.settle(delivery.receipt, Settle::Done).await.unwrap();
+            arrived.push(delivery.part.sequence);
+        }
+    }
+    arrived.sort_unstable();
+    assert_eq!(arrived, (1..20).collect::<Vec<_>>());
+    // What came before the restart may be settled after it.
+    assert_eq!(bus.settle(handed_out[0].receipt, Settle::Done).await, Ok(()));
+    assert_eq!(bus.newest().await, Ok(Some(head.clone())));
+    assert_eq!(bus.fetch(&head).await, Ok(blob));
+    assert_eq!(bus.publish(part(20), [1; 100].into()).await, Ok(Published::Stored));
+}
+
+#[tokio::test]
+async fn a_publisher_waits_for_a_server_that_comes_back() {
+    let mut server = NatsServer::start();
+    let bus = Arc::new(connect(&NatsSettings { answer_within: LONG, ..settings(&server) }).await);
+    bus.publish(part(0), [1; 100].into()).await.unwrap();
+    server.kill();
+    let publishing = tokio::spawn({
+        let bus = Arc::clone(&bus);
+        async move { bus.publish(part(1), [2; 100].into()).await }
+    });
+    tokio::task::yield_now().await; // it publishes to nobody
+    server.restart();
+    // The first try may have been stored after its time was over.
+    let published = publishing.await.unwrap().unwrap();
+    assert!(matches!(published, Published::Stored | Published::Duplicate));
+}
+
+#[tokio::test]
+async fn a_server_that_is_down_is_said_so_in_time() {
+    let mut server = NatsServer::start();
+    let bus = connect(&NatsSettings { answer_within: Duration::from_secs(1), ..settings(&server) }).await;
+    let (head, _) = weights(1, 1, 10);
+    server.kill();
+    let calls = async {
+        assert_eq!(bus.publish(part(0), [1; 10].into()).await, Err(BusError::Unanswered { what: "publish a part" }));
+        assert_eq!(bus.pull(1, Duration::ZERO).await.unwrap_err(), BusError::Unanswered { what: "pull parts" });
+        assert!(matches!(bus.newer_than(None, LONG).await, Err(BusError::Unanswered { .. })));
+        assert!(matches!(bus.fetch(&head).await, Err(BusError::Unanswered { .. })));
+        assert!(matches!(bus.claim(&manifest(), 0).await, Err(BusError::Unanswered { .. })));
+        assert!(matches!(bus.fill().await, Err(BusError::Unanswered { .. })));
+        assert!(matches!(bus.dead_letters().await, Err(BusError::Unanswered { .. })));
+    };
+    tokio::time::timeout(LONG * 2, calls).await.expect("every wait has a deadline");
+}
+
+#[tokio::test]
+async fn a_server_that_accepts_and_never_answers_is_given_up_in_time() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("nats://{}", listener.local_addr().unwrap());
+    let silent = tokio::spawn(async move {
+        let mut open = Vec::new();
+        loop {
+            open.push(listener.accept().await.unwrap());
+        }
+    });
+    let connect_within = Duration::from_millis(500);
+    let settings = NatsSettings { urls: vec![url], connect_within, ..NatsSettings::default() };
+    let refused = tokio::time::timeout(LONG, NatsBus::connect(&settings, "r")).await.expect("has a deadline");
+    assert!(matches!(refused, Err(BusError::Unreachable { .. })), "{refused:?}");
+    silent.abort();
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_said_so_without_saying_it() {
+    let server = NatsServer::start_with(r#"authorization { user: "learner", password: "right" }"#);
+    let auth = |password: &str| NatsAuth::Password { user: "learner".into(), password: password.into() };
+    let refused = NatsBus::connect(&NatsSettings { auth: auth("wr-ong"), ..settings(&server) }, "r").await.unwrap_err();
+    assert!(matches!(&refused, BusError::Unreachable { reason, .. } if reason.contains("authorization")), "{refused}");
+    assert!(!refused.to_string().contains("wr-ong"));
+    connect(&NatsSettings { auth: auth("right"), ..settings(&server) }).await;
+}
+
+#[tokio::test]
+async fn a_token_and_an_nkey_let_in() {
+    let server = NatsServer::start_with(r#"authorization { token: "t0ken" }"#);
+    connect(&NatsSettings { auth: NatsAuth::Token("t0ken".into()), ..settings(&server) }).await;
+    // A pair from the documentation of NATS.
+    let server = NatsServer::start_with(
+        r#"authorization { users: [{ nkey: "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4" }] }"#,
+    );
+    let seed = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY";
+    connect(&NatsSettings { auth: NatsAuth::Nkey(seed.into()), ..settings(&server) }).await;
+}
+
+#[tokio::test]
+async fn a_stream_with_other_settings_is_named_with_what_differs() {
+    let server = NatsServer::start();
+    let settings = settings(&server);
+    connect(&settings).await;
+    connect(&settings).await; // the same again is no trouble
+    let with = |limits| NatsSettings { limits, ..settings.clone() };
+    let larger = with(NatsLimits { store_bytes: 128 << 10, ..settings.limits });
+    let refused = NatsBus::connect(&larger, "r").await.unwrap_err();
+    let expected = "stream fogfall-trajectories-r has another max_bytes: found 65536, expected 131072"; // 2^16, 2^17
+    assert_eq!(refused.to_string(), expected);
+    let slower = with(NatsLimits { settle_within: Duration::from_secs(9), ..settings.limits });
+    let refused = NatsBus::connect(&slower, "r").await.unwrap_err();
+    let expected = "consumer ingest of stream fogfall-trajectories-r has another ack_wait: found 2s, expected 9s";
+    assert_eq!(refused.to_string(), expected);
+}
+
+#[tokio::test]
+async fn two_runs_on_one_server_do_not_see_each_other() {
+    let server = NatsServer::start();
+    let one = connect(&settings(&server)).await;
+    let other = NatsBus::connect(&settings(&server), "r-2").await.unwrap();
+    let epoch = one.claim(&manifest(), 0).await.unwrap();
+    let (head, blob) = weights(epoch, 1, 100);
+    one.announce(epoch, head.clone(), blob).await.unwrap();
+    one.publish(part(0), [1; 100].into()).await.unwrap();
+    assert_eq!(other.manifest().await, Ok(None));
+    assert_eq!(other.newest().await, Ok(None));
+    assert_eq!(other.fetch(&head).await, Err(BusError::Gone { version: head.version }));
+    assert!(other.pull(usize::MAX, Duration::ZERO).await.unwrap().is_empty());
+    assert_eq!(other.publish(part(0), [1; 100].into()).await, Ok(Published::Stored)); // its own part 0
+    let refused = other.claim(&manifest(), 0).await; // of run `r`
+    assert!(matches!(refused, Err(BusError::OtherRun { field: "run", .. })), "{refused:?}");
+    let refused = NatsBus::connect(&settings(&server), "r.2").await.unwrap_err();
+    assert_eq!(refused, BusError::BadRun { run: "r.2".into() });
+}
+
+#[tokio::test]
+async fn of_two_learners_the_older_is_fenced() {
+    let server = NatsServer::start();
+    let (old, new) = (connect(&settings(&server)).await, connect(&settings(&server)).await);
+    let first = old.claim(&manifest(), 0).await.unwrap();
+    let second = new.claim(&manifest(), 0).await.unwrap();
+    assert_eq!((first, second), (1, 2));
+    let (head, blob) = weights(first, 100, 100);
+    let fenced = Err(BusError::Fenced { epoch: 1, current: 2 });
+    assert_eq!(old.announce(first, head, blob).await, fenced);
+    let (head, blob) = weights(second, 1, 100);
+    assert_eq!(new.announce(second, head.clone(), blob).await, Ok(()));
+    assert_eq!(old.newest().await, Ok(Some(head)));
+}
+
+#[tokio::test]
+async fn learners_that_claim_at_once_get_different_epochs() {
+    let server = NatsServer::start();
+    let mut claims = Vec::new();
+    for _ in 0..5 {
+        let bus = connect(&settings(&server)).await;
+        claims.push(tokio::spawn(async move { bus.claim(&manifest(), 0).await }));
+    }
+    let mut epochs = Vec::new();
+    for claim in claims {
+        match claim.await.unwrap() {
+            Ok(epoch) => epochs.push(epoch),
+            Err(BusError::Fenced { epoch, .. }) => epochs.push(epoch), // overtaken before it had begun
+            Err(other) => panic!("{other}"),
+        }
+    }
+    epochs.sort_unstable();
+    epochs.dedup();
+    assert_eq!(epochs.len(), 5);
+}
+
+#[tokio::test]
+async fn each_role_can_do_its_work_and_no_more() {
+    let permissions = include_str!("../../../docs/nats-permissions.conf").replace("RUN", "r");
+    let server = NatsServer::start_with(&permissions);
+    let role = async |user: &str, set_up| {
+        let auth = NatsAuth::Password { user: user.into(), password: format!("change-{user}") };
+        connect(&NatsSettings { auth, set_up, answer_within: Duration::from_secs(4), ..settings(&server) }).await
+    };
+    let learner = role("learner", true).await;
+    let (ingest, actor) = (role("ingest", false).await, role("actor", false).await);
+    let epoch = learner.claim(&manifest(), 0).await.unwrap();
+    for step in 0..4 {
+        let (head, blob) = weights(epoch, step, 1000);
+        learner.announce(epoch, head, blob).await.unwrap();
+    }
+    let (first, _) = weights(epoch, 0, 1000);
+    assert_eq!(learner.fetch(&first).await, Err(BusError::Gone { version: first.version })); // it may prune
+
+    assert_eq!(actor.manifest().await, Ok(Some(manifest())));
+    let newest = actor.newer_than(None, LONG).await.unwrap().unwrap();
+    assert_eq!(newest.version, Version { epoch, step: 3 });
+    assert_eq!(actor.fetch(&newest).await, Ok(weights(epoch, 3, 1000).1));
+    for sequence in 0..2 {
+        assert_eq!(actor.publish(part(sequence), [1; 100].into()).await, Ok(Published::Stored));
+    }
+    let got = ingest.pull(usize::MAX, LONG).await.unwrap();
+    ingest.settle(got[0].receipt, Settle::Done).await.unwrap();
+    ingest.settle(got[1].receipt, Settle::Poison("for a test".into())).await.unwrap();
+    assert_eq!(ingest.fill().await.unwrap().parts, 0);
+    assert_eq!(ingest.dead_letters().await.unwrap().len(), 1);
+    assert_eq!(learner.dead_letters().await.unwrap().len(), 1);
+
+    for intruder in [&actor, &ingest] {
+        let (head, blob) = weights(epoch, 9, 1000);
+        let refused = intruder.announce(epoch, head, blob).await;
+        assert!(matches!(&refused, Err(BusError::Refused { reason, .. }) if reason.contains("weights")), "{refused:?}");
+        let refused = intruder.claim(&manifest(), 0).await;
+        assert!(matches!(&refused, Err(BusError::Refused { reason, .. }) if reason.contains("$KV")), "{refused:?}");
+    }
+    let refused = actor.pull(1, Duration::ZERO).await;
+    assert!(matches!(refused, Err(BusError::Refused { .. })), "{refused:?}");
+    assert_eq!(learner.newest().await, Ok(Some(newest)));
+}
