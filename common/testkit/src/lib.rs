@@ -9,5 +9,6 @@ pub mod golden;
 pub mod labels;
 pub mod leaks;
 pub mod nats;
+pub mod redis_server;
 pub mod replay_log;
 pub mod staged;
