@@ -62,6 +62,18 @@ async fn no_part_is_lost_on_the_way() {
     assert!(seen.deliveries >= seen.parts, "{seen:?}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_part_is_lost_while_the_server_is_killed_and_comes_back() {
+    let mut server = NatsServer::start();
+    let bus = Arc::new(connect(&NatsSettings { answer_within: LONG, ..settings(&server) }).await);
+    let traffic = tokio::spawn(nothing_is_lost(bus));
+    for _ in 0..3 {
+        server.restart();
+    }
+    let seen = traffic.await.unwrap();
+    assert!(seen.deliveries >= seen.parts, "{seen:?}");
+}
+
 #[tokio::test]
 async fn what_was_acknowledged_survives_a_restart_between_publish_and_pull() {
     let mut server = NatsServer::start();
@@ -183,6 +195,38 @@ async fn a_stream_with_other_settings_is_named_with_what_differs() {
     let refused = NatsBus::connect(&slower, "r").await.unwrap_err();
     let expected = "consumer ingest of stream fogfall-trajectories-r has another ack_wait: found 2s, expected 9s";
     assert_eq!(refused.to_string(), expected);
+}
+
+#[tokio::test]
+async fn weights_that_find_no_room_leave_nothing_behind() {
+    let server = NatsServer::start();
+    let settings = settings(&server);
+    let bus = connect(&settings).await;
+    let epoch = bus.claim(&manifest(), 0).await.unwrap();
+    let (first, blob) = weights(epoch, 1, 1_000_000);
+    bus.announce(epoch, first.clone(), blob).await.unwrap();
+    let (head, blob) = weights(epoch, 2, 16_000_000); // with the first more than 16 MiB = 16,777,216
+    let refused = bus.announce(epoch, head, blob).await;
+    assert!(matches!(&refused, Err(BusError::Refused { reason, .. }) if reason.contains("maximum")), "{refused:?}");
+    assert_eq!(bus.newest().await, Ok(Some(first)));
+    let (head, blob) = weights(epoch, 3, 15_000_000); // 16,777,216 - 1,000,000 has room for it alone
+    assert_eq!(bus.announce(epoch, head.clone(), Arc::clone(&blob)).await, Ok(()));
+    assert_eq!(bus.fetch(&head).await, Ok(blob));
+}
+
+#[tokio::test]
+async fn a_message_that_is_no_part_is_put_aside() {
+    let server = NatsServer::start();
+    let bus = connect(&settings(&server)).await;
+    let stranger = async_nats::connect(server.url()).await.unwrap();
+    let answer = stranger.request("fogfall.r.trajectory", "hello".into()).await.unwrap();
+    assert!(answer.payload.starts_with(br#"{"stream":"fogfall-trajectories-r""#), "{answer:?}");
+    bus.publish(part(0), [1; 10].into()).await.unwrap();
+    let got = bus.pull(usize::MAX, LONG).await.unwrap();
+    assert_eq!(got.iter().map(|delivery| delivery.part).collect::<Vec<_>>(), [part(0)]);
+    assert_eq!(bus.fill().await.unwrap().parts, 1);
+    let dead = bus.dead_letters().await.unwrap();
+    assert_eq!((dead.len(), &*dead[0].bytes), (1, b"hello".as_slice()));
 }
 
 #[tokio::test]

@@ -114,8 +114,14 @@ impl Blobs {
         versions.sort_unstable();
         versions.truncate(versions.len().saturating_sub(self.keep));
         for version in versions {
-            let _ = stream.purge().filter(self.names.version_subjects(version)).await;
+            self.remove(link, version).await;
         }
+    }
+
+    /// Removes one version, whole or in part. What is left if that fails is pruned later.
+    pub(crate) async fn remove(&self, link: &Link, version: Version) {
+        let Ok(stream) = link.jetstream.get_stream_no_info(self.names.weights()).await else { return };
+        let _ = stream.purge().filter(self.names.version_subjects(version)).await;
     }
 }
 

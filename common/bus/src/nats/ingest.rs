@@ -42,7 +42,6 @@ const REMEMBER: u32 = 4;
 #[derive(Debug)]
 pub(crate) struct Ingest {
     names: Names,
-    settle_within: Duration,
     consumer: OnceCell<PullConsumer>,
     handed: Mutex<Handed>,
 }
@@ -62,9 +61,19 @@ struct Ticket {
     sequence: u64,
     /// The subject to answer on.
     reply: async_nats::Subject,
+    /// When it came.
     at: Instant,
+    /// The server hands it out again if it is not settled within this time.
+    settle_within: Duration,
     /// The connection it came on.
     generation: u64,
+}
+
+impl Ticket {
+    /// True if the server still counts the delivery as ours. It does not answer what is said of others.
+    fn is_ours(&self, link: &Link) -> bool {
+        self.generation == link.generation() && self.at.elapsed() < self.settle_within
+    }
 }
 
 /// What to ask the server for.
@@ -77,8 +86,8 @@ enum Ask {
 }
 
 impl Ingest {
-    pub(crate) fn new(names: &Names, settle_within: Duration) -> Self {
-        Self { names: names.clone(), settle_within, consumer: OnceCell::new(), handed: Mutex::default() }
+    pub(crate) fn new(names: &Names) -> Self {
+        Self { names: names.clone(), consumer: OnceCell::new(), handed: Mutex::default() }
     }
 
     pub(crate) async fn pull(&self, link: &Link, max_bytes: usize, wait: Duration) -> Result<Vec<Delivery>, BusError> {
@@ -125,7 +134,7 @@ impl Ingest {
             }
             Ask::Next(wait) => (BatchConfig { batch: 1, expires: Some(wait), ..BatchConfig::default() }, wait),
         };
-        let wanted = batch.batch;
+        let (wanted, settle_within) = (batch.batch, consumer.cached_info().config.ack_wait);
         let until = Instant::now() + patience + link.try_within();
         consumer.request_batch(batch, inbox.into()).await.map_err(|e| failed(PULL, &e))?;
         let mut taken = Vec::new();
@@ -135,7 +144,7 @@ impl Ingest {
                 return if taken.is_empty() { Err(Failed::Again) } else { Ok(taken) };
             };
             match answer.status {
-                None | Some(StatusCode::OK) => taken.extend(self.hand_out(link, answer).await?),
+                None | Some(StatusCode::OK) => taken.extend(self.hand_out(link, answer, settle_within).await?),
                 Some(StatusCode::IDLE_HEARTBEAT) => {}
                 Some(status) if taken.is_empty() && !is_end(status, &answer) => return Err(Failed::Again),
                 Some(_) => break,
@@ -145,15 +154,19 @@ impl Ingest {
     }
 
     /// Remembers a message and makes a delivery of it, unless nobody can tell which part it is.
-    async fn hand_out(&self, link: &Link, message: Message) -> Result<Option<Delivery>, Failed> {
+    async fn hand_out(
+        &self,
+        link: &Link,
+        message: Message,
+        settle_within: Duration,
+    ) -> Result<Option<Delivery>, Failed> {
         let message = jetstream::Message { message, context: link.jetstream.clone() };
-        let Ok(info) = message.info() else { return Ok(None) };
+        let (Ok(info), Some(reply)) = (message.info(), message.reply.clone()) else { return Ok(None) };
         let (sequence, attempt) = (info.stream_sequence, u32::try_from(info.delivered).unwrap_or(u32::MAX));
-        let Some(reply) = message.reply.clone() else { return Ok(None) };
-        let part = message.headers.as_ref().and_then(|headers| part_of(headers.get(NATS_MESSAGE_ID)?.as_str()));
-        let generation = link.generation();
-        let ticket = Ticket { part: part.unwrap_or(NO_PART), sequence, reply, at: Instant::now(), generation };
-        let Some(part) = part else {
+        let named = message.headers.as_ref().and_then(|headers| part_of(headers.get(NATS_MESSAGE_ID)?.as_str()));
+        let (at, generation) = (Instant::now(), link.generation());
+        let ticket = Ticket { part: named.unwrap_or(NO_PART), sequence, reply, at, settle_within, generation };
+        let Some(part) = named else {
             // Somebody else's message, which no ingester could name: put it aside here.
             self.poison(link, &ticket, "its message id is not the id of a part").await.map_err(Failed::Final)?;
             return Ok(None);
@@ -164,8 +177,8 @@ impl Ingest {
 
     fn remember(&self, ticket: Ticket) -> Receipt {
         let mut handed = self.handed.lock().expect("no holder panics");
-        let forget = self.settle_within * REMEMBER;
-        while handed.out.first_key_value().is_some_and(|(_, oldest)| oldest.at.elapsed() > forget) {
+        let forgotten = |ticket: &Ticket| ticket.at.elapsed() > ticket.settle_within * REMEMBER;
+        while handed.out.first_key_value().is_some_and(|(_, oldest)| forgotten(oldest)) {
             handed.out.pop_first();
         }
         let receipt = handed.count;
@@ -179,7 +192,7 @@ impl Ingest {
         let Some(ticket) = ticket else { return Ok(()) };
         match outcome {
             Settle::Done => self.answer(link, &ticket, "+ACK").await?,
-            Settle::Retry if self.is_ours(link, &ticket) => {
+            Settle::Retry if ticket.is_ours(link) => {
                 let sent = link.client.publish(ticket.reply.clone(), Bytes::from_static(b"-NAK")).await;
                 sent.map_err(|_| BusError::Unanswered { what: SETTLE })?;
             }
@@ -206,20 +219,18 @@ impl Ingest {
         self.answer(link, ticket, "+TERM").await
     }
 
-    /// True if the server still counts the delivery as ours. It does not answer what is said of others.
-    fn is_ours(&self, link: &Link, ticket: &Ticket) -> bool {
-        ticket.generation == link.generation() && ticket.at.elapsed() < self.settle_within
-    }
-
     /// Says what became of a delivery and waits until the server has taken note, if it will say so.
     async fn answer(&self, link: &Link, ticket: &Ticket, word: &'static str) -> Result<(), BusError> {
-        let (reply, word) = (ticket.reply.clone(), Bytes::from_static(word.as_bytes()));
-        let unanswered = || BusError::Unanswered { what: SETTLE };
-        if self.is_ours(link, ticket) {
-            link.client.request(reply, word).await.map(|_| ()).map_err(|_| unanswered())
-        } else {
-            link.client.publish(reply, word).await.map_err(|_| unanswered())
-        }
+        let word = Bytes::from_static(word.as_bytes());
+        let send = || async {
+            let (reply, word) = (ticket.reply.clone(), word.clone());
+            if ticket.is_ours(link) {
+                link.client.request(reply, word).await.map(|_| ()).map_err(|_| Failed::Again)
+            } else {
+                link.client.publish(reply, word).await.map_err(|_| Failed::Again)
+            }
+        };
+        link.persist(SETTLE, send).await
     }
 
     pub(crate) async fn fill(&self, link: &Link) -> Result<Fill, BusError> {

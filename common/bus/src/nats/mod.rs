@@ -78,16 +78,25 @@ impl NatsBus {
             lead: Lead::new(&names),
             blobs: Blobs::new(&names, settings),
             publisher: Publisher::new(&names),
-            ingest: Ingest::new(&names, settings.limits.settle_within),
+            ingest: Ingest::new(&names),
             names,
             link,
         })
     }
 
+    /// True while the connection is up, for the readiness of a program.
+    pub fn is_connected(&self) -> bool {
+        self.link.client.connection_state() == async_nats::connection::State::Connected
+    }
+
     async fn announce(&self, epoch: u32, head: WeightsHead, blob: Arc<[u8]>) -> Result<(), BusError> {
         self.lead.may_announce(&self.link, epoch, &head).await?;
         check(&head, &blob)?;
-        self.blobs.upload(&self.link, head.version, blob).await?;
+        let uploaded = self.blobs.upload(&self.link, head.version, blob).await;
+        if uploaded.is_err() {
+            self.blobs.remove(&self.link, head.version).await;
+            return uploaded;
+        }
         self.lead.announce(&self.link, epoch, &head).await?;
         // Who does not hear it asks.
         let _ = self.link.client.publish(self.names.news_subject(), Bytes::new()).await;

@@ -78,7 +78,8 @@ pub struct NatsTls {
 pub struct NatsLimits {
     /// Bytes of trajectories stored, with what the server adds to each message. The server reserves them on disk.
     pub store_bytes: u64,
-    /// Bytes of weights stored. Room for one version more than `keep_weights` is needed.
+    /// Bytes of weights stored. Room for two versions more than `keep_weights` is needed: one that comes, and one that a
+    /// killed learner has left in pieces.
     pub weights_bytes: u64,
     /// Bytes of parts put aside; the oldest go.
     pub dead_bytes: u64,
