@@ -34,6 +34,10 @@ const APPEND: &str = include_str!("redis_log/append.lua");
 /// Larger numbers are no longer exact in a script: no publisher comes near them.
 const MAX_SEQUENCE: u64 = 1 << 53;
 
+/// Bytes of one answer: many small ones come faster than a few large ones, rows of 512 bytes about twice as fast as by
+/// the megabyte.
+const PIECE_BYTES: usize = 32 << 10;
+
 /// A replay log in Redis.
 #[derive(Debug)]
 pub struct RedisLog {
@@ -198,24 +202,24 @@ impl RedisLog {
 
     /// The rows' bytes, and what the log was right after they were read.
     async fn fetch(&self, from: u64, rows: u64) -> Result<(Vec<u8>, Head), ReplayError> {
-        let spans = self.ring.spans(from, rows);
         let mut request = pipe();
-        for span in &spans {
-            let last = span.offset + span.bytes - 1;
-            request.cmd("GETRANGE").arg(self.names.segment(span.segment)).arg(span.offset).arg(last);
+        for span in self.ring.spans(from, rows) {
+            let key = self.names.segment(span.segment);
+            let end = span.offset + span.bytes;
+            for offset in (span.offset..end).step_by(PIECE_BYTES) {
+                let last = end.min(offset + PIECE_BYTES as u64) - 1;
+                request.cmd("GETRANGE").arg(&key).arg(offset).arg(last);
+            }
         }
         request.cmd("HMGET").arg(&self.names.log).arg("identity").arg("end");
         let mut answers: Vec<Value> =
             self.reading.ask("read from", async |mut c| request.query_async(&mut c).await).await?;
         let head = answers.pop().unwrap_or(Value::Nil);
         let head = parse_head(head).ok_or_else(|| self.broken("the log has no end"))?;
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity((rows * self.ring.row_bytes) as usize);
         for answer in answers {
-            match answer {
-                Value::BulkString(piece) if spans.len() == 1 => bytes = piece,
-                Value::BulkString(piece) => bytes.extend(piece),
-                _ => return Err(self.broken("a segment is no string")),
-            }
+            let Value::BulkString(piece) = answer else { return Err(self.broken("a segment is no string")) };
+            bytes.extend(piece);
         }
         // A log that is gone is told by its head; a segment that alone is gone must not pass for rows.
         if !head.identity.is_empty() && bytes.len() as u64 != rows * self.ring.row_bytes {

@@ -275,6 +275,20 @@ async fn a_future_that_is_dropped_has_stored_its_part_wholly_or_not_at_all() {
     assert_eq!(log.read(0, 1 << 20).await.unwrap(), rows(0, 180)); // 60 * 3
 }
 
+#[tokio::test]
+async fn rows_overwritten_since_the_reader_looked_are_noticed_after_they_were_read() {
+    let server = TestServer::start();
+    let writer = open(&server, "r").await;
+    for sequence in 0..8 {
+        writer.append(part(1, sequence), &rows(sequence * 32, 32)).await.unwrap();
+    }
+    let reader = open(&server, "r").await; // it knows of 256 rows, and asks for five of them without looking again
+    writer.append(part(1, 8), &rows(256, 1)).await.unwrap(); // the first segment of 32 rows goes
+    let evicted = reader.read(0, 5 * ROW_BYTES).await;
+    assert!(matches!(evicted, Err(ReplayError::Evicted { first: 32 })), "{evicted:?}");
+    assert_eq!(reader.read(32, 5 * ROW_BYTES).await.unwrap(), rows(32, 5));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_overwritten_while_they_are_read_are_never_given_out() {
     let server = TestServer::start();
