@@ -76,8 +76,10 @@ impl NatsServer {
         fs::create_dir(&ports).expect("the folder is ours");
         let port = if self.port == 0 { "-1".to_owned() } else { self.port.to_string() };
         let store = folder.join("store");
+        // Bounds of its own: what a stream may reserve must not depend on how full this machine's disk is.
+        let jetstream = format!("store_dir: {store:?}, max_file_store: 8GB, max_memory_store: 256MB");
         let config = format!(
-            "host: 127.0.0.1\nport: {port}\njetstream {{ store_dir: {store:?} }}\nports_file_dir: {ports:?}\n{}\n",
+            "host: 127.0.0.1\nport: {port}\njetstream {{ {jetstream} }}\nports_file_dir: {ports:?}\n{}\n",
             self.config
         );
         let file = folder.join("nats.conf");

@@ -58,7 +58,7 @@ impl Link {
         let options = options(settings, Arc::clone(&denied)).await.map_err(unreachable)?;
         let connected = timeout(settings.connect_within, options.connect(settings.urls.clone())).await;
         let silent = || format!("no answer within {:?}", settings.connect_within);
-        let client = connected.map_err(|_| unreachable(silent()))?.map_err(|e| unreachable(e.to_string()))?;
+        let client = connected.map_err(|_| unreachable(silent()))?.map_err(|e| unreachable(in_words(&e)))?;
         let jetstream = ContextBuilder::new()
             .timeout(settings.answer_within / TRIES)
             .max_ack_inflight(MAX_ACKS)
@@ -204,6 +204,13 @@ pub(crate) fn refused(what: &'static str, error: &jetstream::Error) -> Failed {
 /// What to do about an error of the client: what the server has not said itself may go better.
 pub(crate) fn failed(what: &'static str, error: &dyn std::error::Error) -> Failed {
     server_error(error).map_or(Failed::Again, |error| refused(what, error))
+}
+
+/// Why there is no connection.
+fn in_words(error: &async_nats::ConnectError) -> String {
+    let reason = error.to_string();
+    // What a TLS client calls plain text.
+    if reason.contains("InvalidContentType") { format!("the server does not speak TLS: {reason}") } else { reason }
 }
 
 /// A URL as it may be printed.
