@@ -6,6 +6,10 @@
 //!
 //! A server that lost its data holds no log; the next append begins a new one at position 0. Who was reading finds
 //! [`ReplayError::Ahead`], or, where the new log has already grown past that position, [`ReplayError::Replaced`] once.
+//!
+//! One server leads, reached by one address. Redis Cluster: a run's keys lie in one slot, but another node's `MOVED` is an
+//! error and not followed; not supported. Sentinel is not asked; behind a name that follows the leader, a `READONLY` answer
+//! makes the connection anew. Untested, and a failover may take the newest rows, as replicas lag behind.
 
 mod info;
 mod link;

@@ -1,14 +1,14 @@
 //! The log in Redis over TLS: certificates that fit, and those that do not. Needs a redis-server with TLS.
-#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fogfall_proto::PartId;
 use fogfall_replay::{Appended, RedisLog, RedisLogSettings, RedisServer, ReplayError, ReplayLog};
 use fogfall_testkit::redis_server::{RedisServer as TestServer, free_port};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
 use tempfile::TempDir;
+
+use crate::part;
 
 /// An authority, in a file and to sign with.
 fn authority(dir: &Path, name: &str) -> (PathBuf, Issuer<'static, KeyPair>) {
@@ -56,7 +56,7 @@ async fn rows_go_over_tls_if_the_certificate_comes_from_the_named_authority() {
     let (_server, url) = start(dir.path(), &ours, 4000);
     let log = open(&url, &ours.0).await.unwrap();
     let rows = [7; 640];
-    assert_eq!(log.append(PartId { publisher: 1, sequence: 0 }, &rows).await.unwrap(), Appended::Stored);
+    assert_eq!(log.append(part(1, 0), &rows).await.unwrap(), Appended::Stored);
     assert_eq!(log.read(0, 1 << 20).await.unwrap(), rows);
 
     let strange = open(&url, &other.0).await;

@@ -1,0 +1,183 @@
+//! Servers that die, stop, run out of memory, or lose what they held.
+
+use std::net::TcpListener;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use fogfall_replay::{Appended, RedisLog, RedisLogSettings, ReplayError, ReplayLog};
+use fogfall_testkit::redis_server::RedisServer as TestServer;
+
+use crate::{marks, open, part, rows, settings};
+
+#[tokio::test]
+async fn an_open_log_goes_on_when_its_server_comes_back() {
+    let mut server = TestServer::start();
+    let log = open(&server, "r").await;
+    assert_eq!(log.append(part(1, 0), &rows(0, 3)).await.unwrap(), Appended::Stored);
+    server.kill();
+    for _ in 0..2 {
+        let failed = log.append(part(1, 1), &rows(3, 3)).await;
+        assert!(matches!(failed, Err(ReplayError::Server { .. })), "{failed:?}");
+    }
+    server.restart();
+    // A connection that broke may be noticed by the first to use it.
+    let mut appended = log.append(part(1, 1), &rows(3, 3)).await;
+    if appended.is_err() {
+        appended = log.append(part(1, 1), &rows(3, 3)).await;
+    }
+    assert_eq!(appended.unwrap(), Appended::Stored);
+    assert_eq!(log.append(part(1, 0), &rows(0, 3)).await.unwrap(), Appended::Duplicate);
+    let mut read = log.read(0, 1 << 20).await;
+    if read.is_err() {
+        read = log.read(0, 1 << 20).await;
+    }
+    assert_eq!(read.unwrap(), rows(0, 6));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_two_ingesters_append_while_the_server_is_killed_again_and_again_is_stored_exactly_once() {
+    let mut server = TestServer::start();
+    let settings = RedisLogSettings { capacity_rows: 1 << 14, ..settings(&server, "r") };
+    let done = Arc::new(AtomicU64::new(0));
+    let mut ingesters = Vec::new();
+    for publisher in 0..2 {
+        let (log, done) = (RedisLog::open(settings.clone()).await.unwrap(), Arc::clone(&done));
+        ingesters.push(tokio::spawn(async move {
+            let mut failures = 0;
+            for sequence in 0..600 {
+                let bytes = rows(publisher * 1000 + sequence, 1).repeat(3);
+                while log.append(part(publisher, sequence), &bytes).await.is_err() {
+                    failures += 1;
+                    tokio::task::yield_now().await;
+                }
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+            failures
+        }));
+    }
+    for kill in 1..=5 {
+        while done.load(Ordering::Relaxed) < kill * 200 {
+            tokio::task::yield_now().await;
+        }
+        tokio::task::block_in_place(|| server.restart());
+    }
+    let mut failures = 0;
+    for ingester in ingesters {
+        failures += ingester.await.unwrap();
+    }
+    assert!(failures > 0, "no append met a dead server");
+    let log = RedisLog::open(settings).await.unwrap();
+    let mut stored = marks(&log.read(0, 1 << 20).await.unwrap());
+    assert!(stored.chunks(3).all(|part| part.iter().all(|mark| *mark == part[0])), "a part is torn");
+    stored.sort_unstable();
+    let all: Vec<u64> = (0..600).chain(1000..1600).flat_map(|mark| [mark; 3]).collect();
+    assert_eq!(stored, all);
+}
+
+#[tokio::test]
+async fn a_server_without_memory_says_so_stores_nothing_and_may_be_asked_again() {
+    let server = TestServer::start();
+    let log = open(&server, "r").await;
+    log.append(part(1, 0), &rows(0, 3)).await.unwrap();
+    assert_eq!(server.command("CONFIG SET maxmemory 1kb"), "+OK");
+    for _ in 0..2 {
+        let full = log.append(part(1, 1), &rows(3, 3)).await;
+        assert!(matches!(full, Err(ReplayError::OutOfMemory { .. })), "{full:?}");
+    }
+    assert_eq!(log.bounds().await.unwrap().end, 3);
+    assert_eq!(log.read(0, 1 << 20).await.unwrap(), rows(0, 3)); // readers go on
+    assert_eq!(server.command("CONFIG SET maxmemory 0"), "+OK");
+    assert_eq!(log.append(part(1, 1), &rows(3, 3)).await.unwrap(), Appended::Stored);
+    assert_eq!(log.read(0, 1 << 20).await.unwrap(), rows(0, 6));
+}
+
+#[tokio::test]
+async fn a_log_that_memory_cannot_hold_fails_when_it_is_begun_and_can_be_begun_later() {
+    let server = TestServer::start_with(&["--maxmemory", "12mb"]);
+    let large = RedisLogSettings { capacity_rows: 1 << 20, capacity_bytes: 32 << 20, ..settings(&server, "r") };
+    let full = RedisLog::open(large.clone()).await;
+    assert!(matches!(full, Err(ReplayError::OutOfMemory { .. })), "{full:?}");
+    assert_eq!(server.command("CONFIG SET maxmemory 0"), "+OK");
+    let log = RedisLog::open(large).await.unwrap();
+    assert_eq!(log.append(part(1, 0), &rows(0, 3)).await.unwrap(), Appended::Stored);
+}
+
+#[tokio::test]
+async fn a_server_that_accepts_and_never_answers_is_an_error_at_the_deadline() {
+    let mute = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let server = TestServer::start();
+    let mut settings = settings(&server, "r");
+    settings.server.url = format!("redis://{}", mute.local_addr().unwrap());
+    settings.server.connect_timeout = Duration::from_millis(100);
+    let silent = tokio::time::timeout(Duration::from_secs(60), RedisLog::open(settings)).await.unwrap();
+    let Err(ReplayError::Server { reason, .. }) = silent else { panic!("{silent:?}") };
+    assert!(reason.contains("no connection within 0.1 s"), "{reason}");
+}
+
+#[tokio::test]
+async fn a_server_that_stops_in_the_midst_is_an_error_and_its_part_is_stored_once() {
+    let server = TestServer::start();
+    let mut settings = settings(&server, "r");
+    settings.server.answer_timeout = Duration::from_millis(300);
+    settings.server.connect_timeout = Duration::from_millis(300);
+    let log = RedisLog::open(settings).await.unwrap();
+    let signal = |name: &str| {
+        assert!(Command::new("kill").args([name, &server.pid().to_string()]).status().unwrap().success());
+    };
+    signal("-STOP");
+    let late = log.append(part(1, 0), &rows(0, 3)).await;
+    let Err(ReplayError::Server { reason, .. }) = late else { panic!("{late:?}") };
+    assert!(reason.contains("no answer within 0.3 s"), "{reason}");
+    signal("-CONT");
+    let log = open(&server, "r").await; // with the usual patience
+    log.append(part(1, 0), &rows(0, 3)).await.unwrap();
+    assert_eq!(log.read(0, 1 << 20).await.unwrap(), rows(0, 3));
+}
+
+#[tokio::test]
+async fn a_server_that_lost_its_data_is_noticed_by_readers_and_gets_a_new_log() {
+    let server = TestServer::start();
+    let (writer, reader) = (open(&server, "r").await, open(&server, "r").await);
+    writer.append(part(1, 0), &rows(0, 10)).await.unwrap();
+    assert_eq!(reader.read(0, 1 << 20).await.unwrap(), rows(0, 10));
+    assert_eq!(server.command("FLUSHALL"), "+OK");
+    let ahead = reader.read(10, 1024).await;
+    assert!(matches!(ahead, Err(ReplayError::Ahead { from: 10, end: 0 })), "{ahead:?}");
+    let ahead = open(&server, "r").await.read(10, 1024).await; // as one finds it that was started anew
+    assert!(matches!(ahead, Err(ReplayError::Ahead { from: 10, end: 0 })), "{ahead:?}");
+    assert_eq!(server.command("FLUSHALL"), "+OK");
+
+    assert_eq!(writer.append(part(1, 0), &rows(500, 12)).await.unwrap(), Appended::Stored);
+    let replaced = reader.read(10, 1024).await;
+    assert!(matches!(replaced, Err(ReplayError::Replaced { end: 12, .. })), "{replaced:?}");
+    assert_eq!(reader.read(10, 1024).await.unwrap(), rows(510, 2)); // told once
+}
+
+#[tokio::test]
+async fn a_log_replaced_while_its_rows_are_asked_for_gives_none() {
+    let server = TestServer::start();
+    let (writer, reader) = (open(&server, "r").await, open(&server, "r").await);
+    writer.append(part(1, 0), &rows(0, 10)).await.unwrap();
+    assert_eq!(reader.read(0, 1).await.unwrap(), rows(0, 1)); // it knows of ten rows now
+    assert_eq!(server.command("FLUSHALL"), "+OK");
+    let gone = reader.read(1, 1024).await;
+    assert!(matches!(gone, Err(ReplayError::Ahead { from: 1, end: 0 })), "{gone:?}");
+    writer.append(part(1, 0), &rows(500, 12)).await.unwrap();
+    let replaced = reader.read(1, 1024).await;
+    assert!(matches!(replaced, Err(ReplayError::Replaced { end: 12, .. })), "{replaced:?}");
+}
+
+#[tokio::test]
+async fn a_segment_that_is_gone_is_never_taken_for_rows() {
+    let server = TestServer::start();
+    let log = open(&server, "r").await;
+    log.append(part(1, 0), &rows(0, 10)).await.unwrap();
+    assert_eq!(server.command("DEL fogfall:{r}:segment:0"), ":1");
+    let read = log.read(0, 1024).await;
+    assert!(matches!(read, Err(ReplayError::Broken { .. })), "{read:?}");
+    let appended = log.append(part(1, 1), &rows(10, 1)).await;
+    assert!(matches!(appended, Err(ReplayError::Broken { .. })), "{appended:?}");
+    assert_eq!(log.bounds().await.unwrap().end, 10);
+}
