@@ -53,6 +53,11 @@ impl NatsServer {
         format!("nats://127.0.0.1:{}", self.port)
     }
 
+    /// The server's process, while it runs.
+    pub fn pid(&self) -> Option<u32> {
+        self.process.as_ref().map(Child::id)
+    }
+
     /// Kills the server as `kill -9` does; what it stored stays.
     pub fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
