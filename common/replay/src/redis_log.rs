@@ -163,8 +163,8 @@ impl RedisLog {
                 let now = self.head().await?;
                 self.compare(from, &known, now)?;
             }
-            let end = self.known().end;
-            let Bounds { first, .. } = self.ring.bounds(end);
+            let known = self.known().clone();
+            let Bounds { first, end, .. } = self.ring.bounds(known.end);
             if from > end {
                 return Err(ReplayError::Ahead { from, end });
             }
@@ -176,13 +176,12 @@ impl RedisLog {
                 return Ok(Vec::new());
             }
             let (bytes, now) = self.fetch(from, rows).await?;
-            let still = now.end >= from + rows;
+            let Bounds { first, end, .. } = self.ring.bounds(now.end);
             self.compare(from, &known, now)?;
-            let Bounds { first, .. } = self.ring.bounds(self.known().end);
             if from < first {
                 return Err(ReplayError::Evicted { first });
             }
-            if still {
+            if from + rows <= end {
                 return Ok(bytes);
             }
             // The server has gone back to an earlier state: what was read beyond its end is not in the log.
@@ -193,6 +192,7 @@ impl RedisLog {
     fn compare(&self, from: u64, known: &Head, now: Head) -> Result<(), ReplayError> {
         let end = now.end;
         if now.identity.is_empty() {
+            self.known().end = 0;
             return if from == 0 { Ok(()) } else { Err(ReplayError::Ahead { from, end: 0 }) };
         }
         let replaced = !known.identity.is_empty() && known.identity != now.identity;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use fogfall_replay::{Appended, RedisLog, RedisLogSettings, ReplayError, ReplayLog};
 use fogfall_testkit::redis_server::RedisServer as TestServer;
+use fogfall_testkit::replay_log::ROW_BYTES;
 
 use crate::{marks, open, part, rows, settings};
 
@@ -158,15 +159,20 @@ async fn a_server_that_lost_its_data_is_noticed_by_readers_and_gets_a_new_log() 
 #[tokio::test]
 async fn a_log_replaced_while_its_rows_are_asked_for_gives_none() {
     let server = TestServer::start();
-    let (writer, reader) = (open(&server, "r").await, open(&server, "r").await);
+    let writer = open(&server, "r").await;
     writer.append(part(1, 0), &rows(0, 10)).await.unwrap();
-    assert_eq!(reader.read(0, 1).await.unwrap(), rows(0, 1)); // it knows of ten rows now
+    // Both know of ten rows, and ask for one without looking again.
+    let (early, late) = (open(&server, "r").await, open(&server, "r").await);
     assert_eq!(server.command("FLUSHALL"), "+OK");
-    let gone = reader.read(1, 1024).await;
+    let gone = early.read(1, ROW_BYTES).await;
     assert!(matches!(gone, Err(ReplayError::Ahead { from: 1, end: 0 })), "{gone:?}");
+    assert!(early.read(0, ROW_BYTES).await.unwrap().is_empty()); // there is no row before it that could be missed
     writer.append(part(1, 0), &rows(500, 12)).await.unwrap();
-    let replaced = reader.read(1, 1024).await;
-    assert!(matches!(replaced, Err(ReplayError::Replaced { end: 12, .. })), "{replaced:?}");
+    for reader in [early, late] {
+        let replaced = reader.read(1, ROW_BYTES).await;
+        assert!(matches!(replaced, Err(ReplayError::Replaced { end: 12, .. })), "{replaced:?}");
+        assert_eq!(reader.read(1, ROW_BYTES).await.unwrap(), rows(501, 1)); // told once
+    }
 }
 
 #[tokio::test]
