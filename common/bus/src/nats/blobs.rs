@@ -5,6 +5,7 @@
 //! reading one finds a chunk missing and asks for the newest.
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::DirectGetErrorKind;
@@ -21,25 +22,25 @@ use super::settings::NatsSettings;
 use crate::BusError;
 use crate::weights::check;
 
-/// Bytes of a chunk, but of the last. With [`IN_FLIGHT`] of them a reader has 1 MiB under way: a thousand have 1 GiB.
+/// Bytes of a chunk, but of the last.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Chunks under way at once.
-const IN_FLIGHT: usize = 4;
+/// Chunks that a writer has under way at once.
+const WRITES_AT_ONCE: usize = 8;
+/// Chunks that a reader has under way at once: 512 KiB, of which the server holds about twice as much. A thousand readers
+/// cost it 1 GiB.
+const READS_AT_ONCE: usize = 2;
 
 /// Reads and writes weights files.
 #[derive(Debug)]
 pub(crate) struct Blobs {
     names: Names,
     keep: usize,
-    settings: Fetching,
+    /// A fetch begins after a random time up to this.
+    jitter: Duration,
+    /// Longest time for a fetch after that.
+    within: Duration,
     /// One fetch at a time; who waits for the same version takes what came.
     last: Mutex<Option<(WeightsHead, Weak<[u8]>)>>,
-}
-
-#[derive(Debug)]
-struct Fetching {
-    jitter: std::time::Duration,
-    within: std::time::Duration,
 }
 
 impl Blobs {
@@ -47,7 +48,8 @@ impl Blobs {
         Self {
             names: names.clone(),
             keep: settings.limits.keep_weights.max(1),
-            settings: Fetching { jitter: settings.fetch_jitter, within: settings.fetch_within },
+            jitter: settings.fetch_jitter,
+            within: settings.fetch_within,
             last: Mutex::new(None),
         }
     }
@@ -61,7 +63,7 @@ impl Blobs {
             let subject = self.names.chunk_subject(version, chunk as u64);
             async move { link.persist("store weights", || put_chunk(link, &subject, part.clone())).await }
         };
-        stream::iter((0..chunks).map(put)).buffer_unordered(IN_FLIGHT).try_collect::<Vec<()>>().await?;
+        stream::iter((0..chunks).map(put)).buffer_unordered(WRITES_AT_ONCE).try_collect::<Vec<()>>().await?;
         Ok(())
     }
 
@@ -74,8 +76,8 @@ impl Blobs {
         {
             return Ok(blob);
         }
-        sleep(random_below(self.settings.jitter)).await;
-        let download = tokio::time::timeout(self.settings.within, self.download(link, head)).await;
+        sleep(random_below(self.jitter)).await;
+        let download = tokio::time::timeout(self.within, self.download(link, head)).await;
         let blob = download.map_err(|_| BusError::Unanswered { what: "fetch weights" })??;
         *last = Some((head.clone(), Arc::downgrade(&blob)));
         Ok(blob)
@@ -92,7 +94,7 @@ impl Blobs {
         let first = get(0).await?;
         let chunks = head.bytes.div_ceil(first.len().max(1) as u64);
         let mut blob = first.to_vec();
-        let mut rest = stream::iter((1..chunks).map(get)).buffered(IN_FLIGHT);
+        let mut rest = stream::iter((1..chunks).map(get)).buffered(READS_AT_ONCE);
         while let Some(chunk) = rest.try_next().await? {
             blob.extend_from_slice(&chunk);
             if blob.len() as u64 > head.bytes {
