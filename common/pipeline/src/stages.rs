@@ -31,6 +31,8 @@ const FOLLOW_EVERY: Duration = Duration::from_millis(10);
 const ARRIVAL: Duration = Duration::from_micros(100);
 /// How long a stage waits before it tries again to publish on a bus that is full.
 const FULL_RETRY: Duration = Duration::from_millis(2);
+/// How long the weights' stage listens for newer ones before it looks whether the bus still answers.
+const LISTEN: Duration = Duration::from_secs(5);
 /// Most bytes that a stage takes in hand at once.
 const PORTION_BYTES: usize = 4 << 20;
 
@@ -95,7 +97,7 @@ pub struct Stages {
 
 impl Stages {
     /// Publishes what self-play finishes until the channel closes. A bus that is full or silent is tried again, until
-    /// `give_up` is set: then what is left is counted as lost.
+    /// `give_up` is set: then what is left is counted as lost, untried.
     ///
     /// # Errors
     /// If the thread cannot be started.
@@ -115,7 +117,8 @@ impl Stages {
     fn publish_one(&self, trajectory: &Trajectory, give_up: &Stop) {
         StageCounts::add(&self.counts.produced, 1);
         let bytes: Arc<[u8]> = trajectory.encode().into();
-        loop {
+        // A bus that does not answer takes its time for each game, and there is none.
+        while !give_up.is_requested() {
             let patience = match self.runtime.block_on(self.bus.publish(trajectory.part, Arc::clone(&bytes))) {
                 Ok(published) => {
                     self.troubles.works(PUBLISHING);
@@ -136,10 +139,9 @@ impl Stages {
                 }
             };
             StageCounts::add(&self.counts.publish_retries, 1);
-            if give_up.wait(patience) {
-                return StageCounts::add(&self.counts.publish_lost, 1);
-            }
+            give_up.wait(patience);
         }
+        StageCounts::add(&self.counts.publish_lost, 1);
     }
 
     /// Moves trajectories from the bus into the log: stores, then settles. With an `intake` it takes no more than the
@@ -155,10 +157,39 @@ impl Stages {
         intake: Option<Arc<Intake>>,
         stop: Stop,
     ) -> std::io::Result<JoinHandle<()>> {
+        self.start_ingest(manifest, log, intake, stop, false)
+    }
+
+    /// The same where others publish and ingest too, and go on: once `stop` is set, what is in hand is stored and
+    /// settled, and the rest left to them.
+    ///
+    /// # Errors
+    /// If the thread cannot be started.
+    pub fn ingest_beside_others(
+        &self,
+        manifest: Manifest,
+        log: Arc<dyn ReplayLog>,
+        intake: Option<Arc<Intake>>,
+        stop: Stop,
+    ) -> std::io::Result<JoinHandle<()>> {
+        self.start_ingest(manifest, log, intake, stop, true)
+    }
+
+    fn start_ingest(
+        &self,
+        manifest: Manifest,
+        log: Arc<dyn ReplayLog>,
+        intake: Option<Arc<Intake>>,
+        stop: Stop,
+        beside_others: bool,
+    ) -> std::io::Result<JoinHandle<()>> {
         let stages = self.clone();
         spawn("ingest", move || {
             loop {
                 let last = stop.is_requested();
+                if last && beside_others {
+                    return;
+                }
                 if let Some(intake) = intake.as_ref().filter(|_| !last)
                     && !intake.wait_to_insert(PATIENCE)
                 {
@@ -179,14 +210,22 @@ impl Stages {
                     }
                 };
                 let mut done = parts.is_empty() && !(last && stages.more_to_come());
+                let mut hand_back = false;
                 for part in parts {
-                    let outcome = stages.store(&manifest, &*log, intake.as_deref(), &part.bytes);
+                    let outcome = match hand_back {
+                        true => Settle::Retry,
+                        false => stages.store(&manifest, &*log, intake.as_deref(), &part.bytes),
+                    };
                     if outcome == Settle::Retry {
                         done = true;
-                        stop.wait(RETRY);
+                        // A log that does not answer takes its time for each part, and there is none.
+                        hand_back = stop.wait(RETRY) && beside_others;
                     }
                     if let Err(error) = stages.runtime.block_on(stages.bus.settle(part.receipt, outcome)) {
                         warn!(%error, part = %part.part, "a trajectory could not be settled and will come again");
+                        if beside_others && stop.is_requested() {
+                            return; // all that is in hand comes again, too
+                        }
                     }
                 }
                 if last && done {
@@ -304,30 +343,42 @@ impl Stages {
         spawn("weights", move || {
             let mut known = cell.newest().version;
             while !stop.is_requested() {
-                match stages.fetch_newer(known, &shape) {
-                    Ok(Some(weights)) => {
-                        stages.troubles.works(FETCHING);
-                        known = weights.version;
-                        if cell.offer(weights) {
-                            StageCounts::add(&stages.counts.weights, 1);
-                        }
-                    }
-                    Ok(None) => {}
-                    Err(error) => {
-                        StageCounts::add(&stages.counts.weights_refused, 1);
-                        stages.troubles.failed(FETCHING, &format!("{error:#}"));
-                        stop.wait(RETRY);
+                if let Some(weights) = stages.newer_weights(Some(known), &shape, &stop) {
+                    known = weights.version;
+                    if cell.offer(weights) {
+                        StageCounts::add(&stages.counts.weights, 1);
                     }
                 }
             }
         })
     }
 
-    fn fetch_newer(&self, known: Version, shape: &Shape) -> anyhow::Result<Option<VersionedNet>> {
-        let Some(head) = self.runtime.block_on(self.bus.newer_than(Some(known), PATIENCE))? else {
-            return Ok(None);
-        };
-        let blob = self.runtime.block_on(self.bus.fetch(&head))?;
+    /// Weights newer than `known`, any without, as soon as there are some; none after a while, once `stop` is set, or if
+    /// they cannot be used, which is counted and a trouble.
+    pub fn newer_weights(&self, known: Option<Version>, shape: &Shape, stop: &Stop) -> Option<VersionedNet> {
+        let fetched = self.runtime.block_on(async {
+            tokio::select! {
+                fetched = self.fetch_newer(known, shape) => fetched,
+                () = stop.requested() => Ok(None),
+            }
+        });
+        match fetched {
+            Ok(weights) => {
+                self.troubles.works(FETCHING);
+                weights
+            }
+            Err(error) => {
+                StageCounts::add(&self.counts.weights_refused, 1);
+                self.troubles.failed(FETCHING, &format!("{error:#}"));
+                stop.wait(RETRY);
+                None
+            }
+        }
+    }
+
+    async fn fetch_newer(&self, known: Option<Version>, shape: &Shape) -> anyhow::Result<Option<VersionedNet>> {
+        let Some(head) = self.bus.newer_than(known, LISTEN).await? else { return Ok(None) };
+        let blob = self.bus.fetch(&head).await?;
         let weights = Weights::from_bytes(&blob)?;
         weights.fits(shape)?;
         Ok(Some(VersionedNet { version: head.version, net: Arc::new(Net::new(&weights)) }))

@@ -169,3 +169,40 @@ fn games_that_can_never_be_stored_are_put_aside_and_hold_nothing_up() {
     assert_eq!(runtime.block_on(bus.fill()).unwrap().parts, 0);
     assert!(stages.troubles.now().is_empty());
 }
+
+#[test]
+fn an_ingester_beside_others_leaves_them_what_it_has_not_in_hand_when_it_ends() {
+    let runtime = Runtime::new().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let (bus, log) = (bus(), log(dir.path()));
+    let stages = stages(&runtime, &bus);
+    let publish = |sequence| {
+        let game = game(sequence, ROWS);
+        runtime.block_on(bus.publish(game.part, game.encode().into())).unwrap();
+    };
+    let stop = Stop::new();
+    let ingest = stages.ingest_beside_others(manifest(), Arc::clone(&log), None, stop.clone()).unwrap();
+    (0..3).for_each(publish);
+    await_count(&stages.counts.stored, 3);
+    stop.request("end");
+    ingest.join().unwrap();
+    (3..5).for_each(publish);
+    stages.ingest_beside_others(manifest(), Arc::clone(&log), None, stop).unwrap().join().unwrap();
+    let fill = runtime.block_on(bus.fill()).unwrap();
+    assert_eq!((stages.counts.stored.load(Relaxed), fill.parts, fill.unsettled), (3, 2, 0));
+}
+
+#[test]
+fn games_that_come_when_time_is_over_are_counted_as_lost_and_not_tried() {
+    let runtime = Runtime::new().unwrap();
+    let bus = bus();
+    let stages = stages(&runtime, &bus);
+    let (games, finished) = bounded(3);
+    let give_up = Stop::new();
+    give_up.request("out of time");
+    (0..3).for_each(|sequence| games.send(game(sequence, ROWS)).unwrap());
+    drop(games);
+    stages.publish(finished, give_up).unwrap().join().unwrap();
+    assert_eq!((stages.counts.produced.load(Relaxed), stages.counts.publish_lost.load(Relaxed)), (3, 3));
+    assert_eq!(runtime.block_on(bus.fill()).unwrap().parts, 0);
+}
