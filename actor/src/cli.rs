@@ -6,30 +6,43 @@ use anyhow::{Context, bail, ensure};
 use clap::ArgMatches;
 use fogfall_game::{GameError, GameSet, GameVisitor};
 use fogfall_pipeline::{PlayFlags, Preset, SearchFlags};
-use fogfall_service::settings::{Loader, Mistakes};
+use fogfall_service::{
+    settings::{Loader, Mistakes},
+    telemetry,
+};
 use serde::Serialize;
 
 use crate::{
     agent::{AgentFlags, ChoiceFlags},
+    cluster::{IngestOrder, PlayOrder},
+    commands::CHECK_CONFIG,
     exact::Exact,
+    ingest,
     ladder::{self, Ladder, RunWeights},
     matches::Match,
     promote::{EXIT_UNDECIDED, Promote, PromoteFlags},
     replay::Replay,
     rules::{Check, RulesReport},
+    selfplay,
     solve::Solve,
     suitability::Measure,
 };
 
 /// Bad usage: flags, settings, rules.
 const EXIT_USAGE: u8 = 2;
+/// What `--check-config` says if it finds nothing.
+const IN_ORDER: &str = "the settings are in order";
 
 /// Does what is asked for.
 ///
 /// # Errors
 /// Mistakes in flags, environment, file, rules or agents.
 pub fn run<S: GameSet>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
-    let (job, matches) = matches.subcommand().context("a subcommand is required")?;
+    let Some((job, matches)) = matches.subcommand() else { return self_play::<S>(matches) };
+    if job == "ingest" {
+        return ingest::<S>(matches);
+    }
+    telemetry::init(telemetry::LogFormat::Text, std::env::var(telemetry::FILTER_ENV).ok().as_deref())?;
     match job {
         "match" => {
             let order = Match {
@@ -70,6 +83,26 @@ pub fn run<S: GameSet>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
             }
         }
     }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn self_play<S: GameSet>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
+    let order = PlayOrder::read(matches, std::env::vars())?;
+    if matches.get_flag(CHECK_CONFIG) {
+        say(IN_ORDER)?
+    } else {
+        selfplay::run::<S>(order)?
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn ingest<S: GameSet>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
+    let order = IngestOrder::read(matches, std::env::vars())?;
+    if matches.get_flag(CHECK_CONFIG) {
+        say(IN_ORDER)?
+    } else {
+        ingest::run::<S>(&order)?
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -4,10 +4,17 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Command, value_parser};
 use fogfall_game::GameSet;
-use fogfall_pipeline::SearchFlags;
+use fogfall_pipeline::{NatsFlags, RedisFlags, SearchFlags};
 use fogfall_service::settings::{with_config, with_settings};
 
-use crate::{agent::ChoiceFlags, promote::PromoteFlags};
+use crate::{
+    agent::ChoiceFlags,
+    cluster::{LogFlags, PlayerFlags, ProcessFlags},
+    promote::PromoteFlags,
+};
+
+/// The flag by which a service only checks its settings.
+pub const CHECK_CONFIG: &str = "check-config";
 
 /// What an agent can be, for help.
 const AGENTS: &str = "\
@@ -82,11 +89,9 @@ pub fn command<S: GameSet>() -> Command {
     let suitability = Command::new("suitability")
         .about("Measures how well determinized search suits a game (Long et al. 2010) and says what follows")
         .args([game(), rules(), random_games, seed(), json()]);
-    Command::new("actor")
-        .version(env!("CARGO_PKG_VERSION"))
-        .about("Plays: matches, exact figures, recorded games, checks of rules")
-        .subcommand_required(true)
-        .arg_required_else_help(true)
+    self_play_command()
+        .args_conflicts_with_subcommands(true)
+        .subcommand(ingest_command())
         .subcommand(with_agents(r#match))
         .subcommand(with_agents(exact))
         .subcommand(with_agents(ladder))
@@ -95,6 +100,37 @@ pub fn command<S: GameSet>() -> Command {
         .subcommand(replay)
         .subcommand(rules_command::<S>())
         .subcommand(suitability)
+}
+
+/// Without a subcommand: self-play of a run.
+fn self_play_command() -> Command {
+    let command = Command::new("actor")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Plays: a run's games by its newest weights, matches, exact figures, recorded games, checks of rules")
+        .long_about(
+            "With --nats and --run it plays a run's games and publishes them: game, rules and search settings are the \
+             run's, and weights are the newest that its learner has published. It waits for what is not there yet. On \
+             SIGTERM it publishes the games that have ended and exits with 0. With a subcommand it does another job.",
+        )
+        .arg(check_config());
+    with_settings::<PlayerFlags>(with_process(command))
+}
+
+fn ingest_command() -> Command {
+    let command = Command::new("ingest")
+        .about("Takes a run's games from the bus and stores their rows in the replay log; any number may run")
+        .arg(check_config());
+    with_settings::<LogFlags>(with_settings::<RedisFlags>(with_process(command)))
+}
+
+/// Adds what every service of a run needs to know.
+fn with_process(command: Command) -> Command {
+    with_settings::<NatsFlags>(with_settings::<ProcessFlags>(with_config(command)))
+}
+
+fn check_config() -> Arg {
+    let help = "Check all settings, say what is wrong with them, and exit with 0 or 2";
+    Arg::new(CHECK_CONFIG).long(CHECK_CONFIG).action(ArgAction::SetTrue).help(help)
 }
 
 /// Adds what says how agents search and choose.

@@ -1,5 +1,6 @@
-//! The actor: what plays without training. Matches between agents, ratings of a run's checkpoints, tests for promotion,
-//! exact figures of agents in small games, replays of recorded games, checks of rules. Free of torch.
+//! The actor: what plays without training. Self-play of a run on a cluster, and ingest of what was played; matches
+//! between agents, ratings of a run's checkpoints, tests for promotion, exact figures of agents in small games, replays
+//! of recorded games, checks of rules. Free of torch.
 //!
 //! [`main`] makes a studio's own actor ten lines long.
 
@@ -7,6 +8,10 @@
 
 mod cli;
 mod commands;
+
+mod cluster;
+mod ingest;
+mod selfplay;
 
 mod agent;
 mod canvas;
@@ -25,16 +30,11 @@ mod wrap;
 use std::process::ExitCode;
 
 use fogfall_game::GameSet;
-use fogfall_service::telemetry;
 
 /// Runs the actor with the games of a set. The process's arguments and environment say what to do.
 pub fn main<S: GameSet>() -> ExitCode {
     let matches = commands::command::<S>().get_matches();
-    let filter = std::env::var(telemetry::FILTER_ENV).ok();
-    let done = telemetry::init(telemetry::LogFormat::Text, filter.as_deref())
-        .map_err(anyhow::Error::from)
-        .and_then(|()| cli::run::<S>(&matches));
-    match done {
+    match cli::run::<S>(&matches) {
         Ok(code) => code,
         Err(error) => {
             report(&error);

@@ -1,0 +1,139 @@
+//! The process around a service: logs, signals, admin routes, a runtime, and patience with servers.
+
+use std::{
+    collections::hash_map::RandomState,
+    fmt::Display,
+    hash::BuildHasher,
+    net::TcpListener,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use anyhow::Context;
+use fogfall_bus::Bus;
+use fogfall_pipeline::{StageCounts, Stages, Troubles};
+use fogfall_service::{
+    admin::{Admin, AdminServer, Condition, Vitals, serve},
+    metrics::Metrics,
+    shutdown::{Stop, listen},
+    telemetry::{self, LogFormat},
+};
+use serde::Serialize;
+use tokio::runtime::Runtime;
+
+use super::order::Order;
+
+/// Least pause before a server is tried again.
+const TRY_AGAIN: Duration = Duration::from_millis(500);
+/// At most so much is added to it, another time for each process: thousands must not come at once.
+const SPREAD_MS: u64 = 1000;
+
+/// A service's process.
+pub struct Process {
+    /// Asked to stop by signals.
+    pub stop: Stop,
+    /// Its health.
+    pub vitals: Vitals,
+    /// Drawn anew at each start: no other process ever has the same.
+    pub life: u64,
+    runtime: Runtime,
+    troubles: Arc<Troubles>,
+    status: Arc<Mutex<serde_json::Value>>,
+    _server: Option<AdminServer>,
+}
+
+impl Process {
+    /// Begins to log, to listen to signals and to serve the admin routes.
+    ///
+    /// # Errors
+    /// If the system does not let it, or the address of the admin routes cannot be used.
+    pub fn start(order: &Order, metrics: &Metrics) -> anyhow::Result<Self> {
+        let format = if order.process.json { LogFormat::Json } else { LogFormat::Text };
+        telemetry::init(format, std::env::var(telemetry::FILTER_ENV).ok().as_deref())?;
+        let stop = Stop::new();
+        listen(&stop, order.grace())?;
+        let vitals = Vitals::new();
+        let status: Arc<Mutex<serde_json::Value>> = Arc::default();
+        let server = match order.metrics_addr {
+            None => None,
+            Some(address) => {
+                let listener = TcpListener::bind(address);
+                let listener = listener.with_context(|| format!("metrics address {address} cannot be used"))?;
+                let shown = Arc::clone(&status);
+                let status = move || shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let admin = Admin { metrics: metrics.clone(), vitals: vitals.clone(), status: Arc::new(status) };
+                Some(serve(listener, admin)?)
+            }
+        };
+        Ok(Self {
+            stop,
+            vitals,
+            life: RandomState::new().hash_one(std::process::id()),
+            runtime: tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?,
+            troubles: Arc::default(),
+            status,
+            _server: server,
+        })
+    }
+
+    /// What `/status` shows from now on.
+    pub fn show(&self, status: &impl Serialize) {
+        let value = serde_json::to_value(status).unwrap_or_default();
+        *self.status.lock().unwrap_or_else(PoisonError::into_inner) = value;
+    }
+
+    /// Stages on this process's runtime.
+    pub fn stages(&self, bus: &Arc<dyn Bus>) -> Stages {
+        Stages {
+            runtime: self.runtime.handle().clone(),
+            bus: Arc::clone(bus),
+            counts: Arc::new(StageCounts::default()),
+            troubles: Arc::clone(&self.troubles),
+        }
+    }
+
+    /// Waits for an answer; `None` if the process is to stop first.
+    pub fn ask<T>(&self, question: impl Future<Output = T>) -> Option<T> {
+        self.runtime.block_on(async {
+            tokio::select! {
+                answer = question => Some(answer),
+                () = self.stop.requested() => None,
+            }
+        })
+    }
+
+    /// Tries until it works; `None` if the process is to stop first. Until then `condition` says what is wrong.
+    ///
+    /// # Errors
+    /// The first error that `lasts`.
+    pub fn persist<T, E: Display>(
+        &self,
+        what: &'static str,
+        condition: &Condition,
+        lasts: impl Fn(&E) -> bool,
+        mut attempt: impl AsyncFnMut() -> Result<T, E>,
+    ) -> Result<Option<T>, E> {
+        loop {
+            match self.ask(attempt()) {
+                None => return Ok(None),
+                Some(Ok(answer)) => {
+                    self.troubles.works(what);
+                    return Ok(Some(answer));
+                }
+                Some(Err(error)) if lasts(&error) => return Err(error),
+                Some(Err(error)) => {
+                    self.troubles.failed(what, &error);
+                    condition.unmet(error.to_string());
+                    if self.stop.wait(self.pause()) {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Time before a server is asked again.
+    pub fn pause(&self) -> Duration {
+        TRY_AGAIN + Duration::from_millis(self.life % SPREAD_MS)
+    }
+}

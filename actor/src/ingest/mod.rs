@@ -1,0 +1,99 @@
+//! `actor ingest --nats URL --redis URL --run ID`: takes games from the bus, stores their rows in the replay log in
+//! Redis, and then says so to the bus. Any number may run for a run at once.
+//!
+//! Told to stop, it stores and settles what it has in hand and leaves the rest to others.
+//!
+//! **Invariant:** a game is acknowledged after its rows are stored, never before; one that comes twice is stored once.
+
+mod status;
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use anyhow::{Context, bail, ensure};
+use fogfall_bus::Bus;
+use fogfall_game::GameSet;
+use fogfall_pipeline::{Preset, Stages};
+use fogfall_proto::Manifest;
+use fogfall_replay::{RedisLog, RedisLogSettings, RedisServer, ReplayError, ReplayLog};
+
+use crate::cluster::{IngestOrder, Process, await_manifest, connect};
+
+use self::status::Meter;
+
+/// How often the stage is looked at.
+const TICK: Duration = Duration::from_millis(250);
+
+/// Ingests until the process is told to stop.
+///
+/// # Errors
+/// If the replay log cannot be used as it is, or the stage has died.
+pub fn run<S: GameSet>(order: &IngestOrder) -> anyhow::Result<()> {
+    let mut meter = Meter::new()?;
+    let process = Process::start(&order.order, meter.metrics())?;
+    let Some(bus) = connect(&process, &order.order)? else { return Ok(()) };
+    let Some(manifest) = await_manifest(&process, &bus)? else { return Ok(()) };
+    let Some(log) = open_log::<S>(&process, order, &manifest)? else { return Ok(()) };
+    meter.begin(&manifest);
+    ingest(&process, &bus, &manifest, log, &mut meter)
+}
+
+/// Opens the run's replay log; `None` if the process is to stop first.
+fn open_log<S: GameSet>(
+    process: &Process,
+    order: &IngestOrder,
+    manifest: &Manifest,
+) -> anyhow::Result<Option<Arc<dyn ReplayLog>>> {
+    // Rows are bytes here: a game that this program does not know has no defaults, and that is all.
+    let game = S::with(&manifest.game, manifest.rules.as_deref(), Preset).unwrap_or_else(|_| BTreeMap::new());
+    let size = order.log(&manifest.settings, &game);
+    let settings = RedisLogSettings {
+        server: RedisServer { answer_timeout: order.order.answer_within(), ..order.redis.server() },
+        run: manifest.run.clone(),
+        row_bytes: manifest.row_layout().row_bytes(),
+        capacity_rows: size.log_rows,
+        capacity_bytes: size.log_bytes.0,
+        require_aof: order.redis.redis_require_aof,
+    };
+    let opened = process.vitals.condition("replay log");
+    let open = async || RedisLog::open(settings.clone()).await;
+    let log = process.persist("opening the replay log", &opened, lasts, open);
+    let log = log.context("the replay log cannot be used")?;
+    if log.is_some() {
+        opened.met();
+        tracing::info!(run = manifest.run, rows = size.log_rows, bytes = size.log_bytes.0, "opened the replay log");
+    }
+    Ok(log.map(|log| Arc::new(log) as Arc<dyn ReplayLog>))
+}
+
+/// True if the server will say the same again.
+fn lasts(error: &ReplayError) -> bool {
+    use ReplayError::{Denied, OtherLog, Settings, Unfit};
+    matches!(error, Settings { .. } | Unfit { .. } | OtherLog { .. } | Denied { .. })
+}
+
+fn ingest(
+    process: &Process,
+    bus: &Arc<dyn Bus>,
+    manifest: &Manifest,
+    log: Arc<dyn ReplayLog>,
+    meter: &mut Meter,
+) -> anyhow::Result<()> {
+    let stages: Stages = process.stages(bus);
+    let thread = stages.ingest_beside_others(manifest.clone(), Arc::clone(&log), None, process.stop.clone())?;
+    tracing::info!("ingesting");
+    while !process.stop.wait(TICK) && !thread.is_finished() {
+        if meter.is_time_to_ask() {
+            // It is shown and no more: who does not answer now is a trouble of the stage already.
+            meter.fill(process.ask(bus.fill()).and_then(Result::ok), process.ask(log.bounds()).and_then(Result::ok));
+        }
+        process.show(meter.look(&stages));
+    }
+    let died = !process.stop.is_requested();
+    ensure!(thread.join().is_ok(), "the ingest stage has died; its panic is in the log");
+    process.show(meter.look(&stages));
+    meter.say("stopped");
+    if died {
+        bail!("the ingest stage has ended and nobody stopped it");
+    }
+    Ok(())
+}

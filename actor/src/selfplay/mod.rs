@@ -1,0 +1,118 @@
+//! `actor --nats URL --run ID`: plays a run's games by its newest weights and publishes them. Everything about the run
+//! comes from the bus.
+//!
+//! Told to stop, it starts no game and publishes those that have ended; games in progress are given up, their rows were
+//! nobody's yet.
+
+mod crew;
+mod status;
+
+use std::sync::Arc;
+
+use anyhow::{anyhow, bail};
+use fogfall_bus::Bus;
+use fogfall_game::{Game, GameSet, GameVisitor, mix};
+use fogfall_net::{Net, Shape, Weights};
+use fogfall_pipeline::{SelfPlaySettings, Stages, VersionedNet};
+use fogfall_proto::{Manifest, Version};
+use fogfall_selfplay::Origin;
+
+use crate::cluster::{PlayOrder, Process, await_manifest, connect, differences, play_settings};
+
+use self::{crew::Crew, status::Meter};
+
+/// Stream of the games, below the number of this process's life.
+const GAMES_STREAM: u64 = 1;
+/// Seed of the untrained network: the same for all actors.
+const UNTRAINED_SEED: u64 = 1;
+
+/// Plays until the process is told to stop.
+///
+/// # Errors
+/// If the run cannot be played here, or a stage has died.
+pub fn run<S: GameSet>(order: PlayOrder) -> anyhow::Result<()> {
+    let meter = Meter::new()?;
+    let process = Process::start(&order.order, meter.metrics())?;
+    let Some(bus) = connect(&process, &order.order)? else { return Ok(()) };
+    let Some(manifest) = await_manifest(&process, &bus)? else { return Ok(()) };
+    let (game, rules) = (manifest.game.clone(), manifest.rules.clone());
+    let play = Play { order, process, bus, manifest, meter };
+    S::with(&game, rules.as_deref(), play).map_err(|error| anyhow!("the run cannot be played here: {error}"))?
+}
+
+/// All that is known before the game is.
+struct Play {
+    order: PlayOrder,
+    process: Process,
+    bus: Arc<dyn Bus>,
+    manifest: Manifest,
+    meter: Meter,
+}
+
+impl GameVisitor for Play {
+    type Out = anyhow::Result<()>;
+
+    fn visit<G: Game>(self, game: Arc<G>) -> anyhow::Result<()> {
+        let Self { order, process, bus, manifest, mut meter } = self;
+        let differences = differences(&manifest, game.info());
+        if !differences.is_empty() {
+            bail!("the run is of another game than this program's {}:\n  {}", manifest.game, differences.join("\n  "));
+        }
+        let settings = SelfPlaySettings {
+            play: play_settings(&manifest, game.info())?,
+            threads: order.player.play_threads()?,
+            slots: order.player.slots,
+            cache_entries: order.player.cache_entries,
+        };
+        let shape = Shape::new(game.info(), manifest.width, manifest.blocks);
+        let stages = process.stages(&bus);
+        let first = match order.player.start_without_weights {
+            true => untrained(&shape)?,
+            false => match await_weights(&process, &stages, &shape) {
+                Some(weights) => weights,
+                None => return Ok(()),
+            },
+        };
+        let origin = Origin {
+            run: manifest.run.clone(),
+            rules_hash: manifest.rules_hash(),
+            settings_hash: manifest.settings_hash(),
+            publisher: process.life,
+            seed: mix(process.life, GAMES_STREAM),
+        };
+        tracing::info!(
+            game = manifest.game,
+            weights = %first.version,
+            threads = settings.threads,
+            slots = settings.slots,
+            publisher = format!("{:016x}", process.life),
+            "playing"
+        );
+        meter.begin(&process, &manifest, settings.threads);
+        Crew::start(&game, &settings, &origin, first, shape, stages, &process.stop)?.play(&process, &mut meter)
+    }
+}
+
+/// Weights that nobody has trained. Any that the run publishes are newer.
+fn untrained(shape: &Shape) -> anyhow::Result<VersionedNet> {
+    let weights = Weights::random(shape.clone(), UNTRAINED_SEED)?;
+    Ok(VersionedNet { version: Version::default(), net: Arc::new(Net::new(&weights)) })
+}
+
+/// Waits for the run's first weights; `None` if the process is to stop first.
+fn await_weights(process: &Process, stages: &Stages, shape: &Shape) -> Option<VersionedNet> {
+    let loaded = process.vitals.condition("weights");
+    loaded.unmet("the run has published none yet");
+    let mut said = false;
+    while !process.stop.is_requested() {
+        if let Some(weights) = stages.newer_weights(None, shape, &process.stop) {
+            loaded.met();
+            return Some(weights);
+        }
+        if !said {
+            tracing::info!("waiting for the run's first weights");
+            said = true;
+        }
+    }
+    None
+}

@@ -1,0 +1,281 @@
+//! What self-play did and waits for: the one record behind the log line, `/status` and `/metrics`.
+//!
+//! Counts are of this process's life, and balance: `games = published + duplicates + lost + waiting to be published`.
+
+use std::{
+    sync::atomic::Ordering::Relaxed,
+    time::{Duration, Instant},
+};
+
+use fogfall_pipeline::{SelfPlayStats, Stages, Trouble, WeightsCell};
+use fogfall_proto::{Manifest, Version};
+use fogfall_service::{
+    admin::Heartbeat,
+    metrics::{IntGauge, Metrics, MetricsError, names},
+};
+use serde::Serialize;
+
+use crate::cluster::{Counter, Process};
+
+/// A log line this often.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+/// Self-play that does nothing for so long, and waits for nobody, is stuck.
+const STUCK_AFTER: Duration = Duration::from_secs(120);
+
+/// Figures of all stages at one time.
+pub struct Seen {
+    stats: SelfPlayStats,
+    published: u64,
+    duplicates: u64,
+    retries: u64,
+    publish_lost: u64,
+    weights: Version,
+    troubles: Vec<Trouble>,
+}
+
+impl Seen {
+    /// Looks at the stages.
+    pub fn of(stats: SelfPlayStats, stages: &Stages, weights: &WeightsCell) -> Self {
+        let counts = &stages.counts;
+        Self {
+            stats,
+            published: counts.published.load(Relaxed),
+            duplicates: counts.publish_duplicates.load(Relaxed),
+            retries: counts.publish_retries.load(Relaxed),
+            publish_lost: counts.publish_lost.load(Relaxed),
+            weights: weights.newest().version,
+            troubles: stages.troubles.now(),
+        }
+    }
+
+    fn waits_for(&self) -> Option<String> {
+        let trouble = |t: &Trouble| format!("{} to work: {}", t.what, t.reason);
+        let room = || "room on the bus".to_owned();
+        (self.stats.waiting > 0).then(|| self.troubles.first().map_or_else(room, trouble))
+    }
+}
+
+/// Self-play at one moment. Rates are over the time since the last log line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Status {
+    /// The run's id.
+    pub run: String,
+    /// The game.
+    pub game: String,
+    /// Seconds of playing.
+    pub elapsed_s: f64,
+    /// Self-play threads.
+    pub threads: usize,
+    /// The newest weights held, as `epoch.step`.
+    pub weights: String,
+    /// Games finished.
+    pub games: u64,
+    /// Games cut at the technical length limit.
+    pub truncated: u64,
+    /// Rows of finished games.
+    pub rows: u64,
+    /// Games a second.
+    pub games_per_s: f64,
+    /// Rows a second.
+    pub rows_per_s: f64,
+    /// Games that the bus stored.
+    pub published: u64,
+    /// Games that the bus had already: it was asked twice.
+    pub duplicates: u64,
+    /// Games given up.
+    pub lost: u64,
+    /// Publications that the bus did not take and that were made again.
+    pub retries: u64,
+    /// Seconds that threads waited for room, of all threads together.
+    pub blocked_s: f64,
+    /// What threads wait for now.
+    pub waits_for: Option<String>,
+    /// What does not work now and is tried again.
+    pub troubles: Vec<String>,
+}
+
+/// Makes the record and shows it.
+pub struct Meter {
+    metrics: Metrics,
+    games: Counter,
+    decisions: Counter,
+    simulations: Counter,
+    /// network, cache
+    evaluations: [Counter; 2],
+    /// stored, duplicate, lost, retried
+    parts: [Counter; 4],
+    weights_epoch: IntGauge,
+    weights_step: IntGauge,
+    beat: Option<Heartbeat>,
+    began: Instant,
+    /// When the last line was said, with games and rows then.
+    line: (Instant, u64, u64),
+    idle_at: u64,
+    status: Status,
+}
+
+impl Meter {
+    /// A meter that has seen nothing yet.
+    ///
+    /// # Errors
+    /// [`MetricsError`].
+    pub fn new() -> Result<Self, MetricsError> {
+        let metrics = Metrics::new()?;
+        let outcomes = ["stored", "duplicate", "lost", "retried"];
+        Ok(Self {
+            games: metrics.counter(names::GAMES)?.into(),
+            decisions: metrics.counter(names::DECISIONS)?.into(),
+            simulations: metrics.counter(names::SIMULATIONS)?.into(),
+            evaluations: metrics.counters(names::EVALUATIONS, ["network", "cache"])?.map(Counter::from),
+            parts: metrics.counters(names::PARTS_PUBLISHED, outcomes)?.map(Counter::from),
+            weights_epoch: metrics.whole_gauge(names::WEIGHTS_EPOCH)?,
+            weights_step: metrics.whole_gauge(names::WEIGHTS_STEP)?,
+            beat: None,
+            began: Instant::now(),
+            line: (Instant::now(), 0, 0),
+            idle_at: 0,
+            status: Status::default(),
+            metrics,
+        })
+    }
+
+    /// The registry.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Playing begins.
+    pub fn begin(&mut self, process: &Process, manifest: &Manifest, threads: usize) {
+        (self.status.run, self.status.game) = (manifest.run.clone(), manifest.game.clone());
+        self.status.threads = threads;
+        self.beat = Some(process.vitals.heartbeat("self-play", STUCK_AFTER));
+        self.began = Instant::now();
+        self.line = (self.began, 0, 0);
+    }
+
+    /// Brings everything up to date, says a line if it is time, and returns the record.
+    pub fn look(&mut self, seen: &Seen) -> &Status {
+        let counts = &seen.stats.counts;
+        // A search may be long, but it evaluates.
+        let done = counts.simulations + counts.batches;
+        if let Some(beat) = self.beat.as_ref().filter(|_| done != self.idle_at || seen.stats.waiting > 0) {
+            beat.beat();
+        }
+        self.idle_at = done;
+        self.export(seen);
+        let (since, games, rows) = self.line;
+        let seconds = since.elapsed().as_secs_f64().max(1e-3);
+        self.status = Status {
+            elapsed_s: self.began.elapsed().as_secs_f64(),
+            weights: seen.weights.to_string(),
+            games: counts.games,
+            truncated: counts.truncated,
+            rows: counts.rows,
+            games_per_s: (counts.games - games) as f64 / seconds,
+            rows_per_s: (counts.rows - rows) as f64 / seconds,
+            published: seen.published,
+            duplicates: seen.duplicates,
+            lost: seen.stats.lost + seen.publish_lost,
+            retries: seen.retries,
+            blocked_s: seen.stats.blocked.as_secs_f64(),
+            waits_for: seen.waits_for(),
+            troubles: seen.troubles.iter().map(|t| format!("{}: {}", t.what, t.reason)).collect(),
+            ..std::mem::take(&mut self.status)
+        };
+        if since.elapsed() >= LINE_EVERY {
+            self.say("self-play");
+            self.line = (Instant::now(), counts.games, counts.rows);
+        }
+        &self.status
+    }
+
+    /// Says how it ended.
+    pub fn say_end(&mut self, seen: &Seen) {
+        self.look(seen);
+        self.say("stopped");
+    }
+
+    fn say(&self, what: &str) {
+        let Status { games, rows, published, duplicates, lost, retries, .. } = self.status;
+        let (weights, waits_for) = (&self.status.weights, self.status.waits_for.as_deref().unwrap_or("nothing"));
+        let (games_per_s, rows_per_s) = (self.status.games_per_s.round(), self.status.rows_per_s.round());
+        tracing::info!(
+            games,
+            rows,
+            games_per_s,
+            rows_per_s,
+            weights,
+            published,
+            duplicates,
+            lost,
+            retries,
+            waits_for,
+            "{what}"
+        );
+    }
+
+    fn export(&mut self, seen: &Seen) {
+        let counts = &seen.stats.counts;
+        self.games.set(counts.games);
+        self.decisions.set(counts.decisions);
+        self.simulations.set(counts.simulations);
+        let [network, cache] = &mut self.evaluations;
+        network.set(counts.evaluations.saturating_sub(counts.cache_hits));
+        cache.set(counts.cache_hits);
+        let lost = seen.stats.lost + seen.publish_lost;
+        for (counter, total) in self.parts.iter_mut().zip([seen.published, seen.duplicates, lost, seen.retries]) {
+            counter.set(total);
+        }
+        self.weights_epoch.set(seen.weights.epoch.into());
+        self.weights_step.set(i64::try_from(seen.weights.step).unwrap_or(i64::MAX));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fogfall_selfplay::WorkerCounts;
+
+    use super::*;
+
+    fn seen(games: u64, waiting: usize) -> Seen {
+        let counts = WorkerCounts { games, rows: 3 * games, ..WorkerCounts::default() };
+        Seen {
+            stats: SelfPlayStats { counts, lost: 1, waiting, ..SelfPlayStats::default() },
+            published: games - 4,
+            duplicates: 1,
+            retries: 5,
+            publish_lost: 2,
+            weights: Version { epoch: 2, step: 30 },
+            troubles: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn lost_games_are_those_of_all_stages_and_counts_balance() {
+        let mut meter = Meter::new().unwrap();
+        let status = meter.look(&seen(10, 0)).clone();
+        assert_eq!((status.games, status.rows, status.lost), (10, 30, 3)); // 1 + 2
+        assert_eq!(status.games, status.published + status.duplicates + status.lost); // 6 + 1 + 3
+        assert_eq!(status.waits_for, None);
+        meter.look(&seen(12, 0));
+        let text = meter.metrics().encode().unwrap();
+        for line in [
+            "fogfall_games_total 12",
+            "fogfall_parts_published_total{outcome=\"stored\"} 8",
+            "fogfall_parts_published_total{outcome=\"lost\"} 3",
+            "fogfall_weights_epoch 2",
+            "fogfall_weights_step 30",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line} is not in {text}");
+        }
+    }
+
+    #[test]
+    fn threads_that_wait_wait_for_room_or_for_what_does_not_work() {
+        assert_eq!(seen(10, 1).waits_for().as_deref(), Some("room on the bus"));
+        let (what, reason) = ("publishing games", "no answer".to_owned());
+        let troubles = vec![Trouble { what, reason, lasts: Duration::ZERO }];
+        let waits_for = Seen { troubles, ..seen(10, 1) }.waits_for();
+        assert_eq!(waits_for.as_deref(), Some("publishing games to work: no answer"));
+    }
+}
