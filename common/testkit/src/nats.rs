@@ -74,6 +74,28 @@ impl NatsServer {
         self.run();
     }
 
+    /// Stops the server without ending it: it keeps its connections and answers nobody until [`Self::resume`].
+    ///
+    /// # Panics
+    /// If it does not run.
+    pub fn pause(&self) {
+        self.signal("-STOP");
+    }
+
+    /// Lets a paused server go on.
+    ///
+    /// # Panics
+    /// If it does not run.
+    pub fn resume(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let pid = self.pid().expect("the server runs").to_string();
+        let sent = Command::new("kill").args([signal, &pid]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "kill {signal} {pid}");
+    }
+
     fn run(&mut self) {
         let folder = self.folder.path();
         let ports = folder.join("ports");
