@@ -126,7 +126,8 @@ async fn a_publisher_waits_for_a_server_that_comes_back() {
 #[tokio::test]
 async fn a_server_that_is_down_is_said_so_in_time() {
     let mut server = NatsServer::start();
-    let bus = connect(&NatsSettings { answer_within: Duration::from_secs(1), ..settings(&server) }).await;
+    let second = Duration::from_secs(1);
+    let bus = connect(&NatsSettings { answer_within: second, fetch_within: second, ..settings(&server) }).await;
     let (head, _) = weights(1, 1, 10);
     server.kill();
     let calls = async {

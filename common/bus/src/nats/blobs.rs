@@ -30,6 +30,9 @@ const WRITES_AT_ONCE: usize = 8;
 /// cost it 1 GiB.
 const READS_AT_ONCE: usize = 2;
 
+/// Memory taken at a head's word, before the chunks have come.
+const RESERVE_BYTES: u64 = 64 << 20;
+
 /// Reads and writes weights files.
 #[derive(Debug)]
 pub(crate) struct Blobs {
@@ -88,12 +91,13 @@ impl Blobs {
             let subject = self.names.chunk_subject(head.version, chunk);
             async move {
                 let version = head.version;
-                link.persist("fetch weights", || get_chunk(self, link, &subject, version)).await
+                link.persist_for(self.within, "fetch weights", || get_chunk(self, link, &subject, version)).await
             }
         };
         let first = get(0).await?;
         let chunks = head.bytes.div_ceil(first.len().max(1) as u64);
-        let mut blob = first.to_vec();
+        let mut blob = Vec::with_capacity(head.bytes.min(RESERVE_BYTES) as usize);
+        blob.extend_from_slice(&first);
         let mut rest = stream::iter((1..chunks).map(get)).buffered(READS_AT_ONCE);
         while let Some(chunk) = rest.try_next().await? {
             blob.extend_from_slice(&chunk);
@@ -136,7 +140,10 @@ async fn put_chunk(link: &Link, subject: &str, bytes: Bytes) -> Result<(), Faile
 
 async fn get_chunk(blobs: &Blobs, link: &Link, subject: &str, version: Version) -> Result<Bytes, Failed> {
     const WHAT: &str = "fetch weights";
-    let stream = link.jetstream.get_stream_no_info(blobs.names.weights()).await.map_err(|e| failed(WHAT, &e))?;
+    // A server that a thousand ask at once is slow, not gone, and slower still if each asks again.
+    let mut patient = link.jetstream.clone();
+    patient.set_timeout(link.answer_within());
+    let stream = patient.get_stream_no_info(blobs.names.weights()).await.map_err(|e| failed(WHAT, &e))?;
     match stream.direct_get_last_for_subject(subject).await {
         Ok(message) => Ok(message.payload),
         Err(error) if error.kind() == DirectGetErrorKind::NotFound => Err(Failed::Final(BusError::Gone { version })),
