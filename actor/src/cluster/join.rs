@@ -14,9 +14,9 @@ use super::{order::Order, process::Process};
 /// If waiting cannot help.
 pub fn connect(process: &Process, order: &Order) -> anyhow::Result<Option<Arc<dyn Bus>>> {
     let (settings, run) = (order.bus(), &order.process.run);
-    let connected = process.vitals.condition("bus");
+    let connected = &process.needs.bus;
     let bus =
-        process.persist("connecting to the bus", &connected, lasts, async || NatsBus::connect(&settings, run).await)?;
+        process.persist("connecting to the bus", connected, lasts, async || NatsBus::connect(&settings, run).await)?;
     if bus.is_some() {
         connected.met();
         tracing::info!(run, "connected to the bus");
@@ -29,10 +29,10 @@ pub fn connect(process: &Process, order: &Order) -> anyhow::Result<Option<Arc<dy
 /// # Errors
 /// If waiting cannot help.
 pub fn await_manifest(process: &Process, bus: &Arc<dyn Bus>) -> anyhow::Result<Option<Manifest>> {
-    let known = process.vitals.condition("manifest");
+    let known = &process.needs.manifest;
     let mut said = false;
     loop {
-        let asked = process.persist("asking for the run's manifest", &known, lasts, async || bus.manifest().await);
+        let asked = process.persist("asking for the run's manifest", known, lasts, async || bus.manifest().await);
         match asked.context("the run's manifest cannot be read")? {
             None => return Ok(None),
             Some(Some(manifest)) => {

@@ -28,10 +28,22 @@ const TRY_AGAIN: Duration = Duration::from_millis(500);
 /// At most so much is added to it, another time for each process: thousands must not come at once.
 const SPREAD_MS: u64 = 1000;
 
+/// What a service must have before it is of use, in the order in which it comes.
+pub struct Needs {
+    /// A connection to the bus.
+    pub bus: Condition,
+    /// The run's manifest.
+    pub manifest: Condition,
+    /// What this service works with besides.
+    pub tool: Condition,
+}
+
 /// A service's process.
 pub struct Process {
     /// Asked to stop by signals.
     pub stop: Stop,
+    /// What `/readyz` waits for.
+    pub needs: Needs,
     /// Its health.
     pub vitals: Vitals,
     /// Drawn anew at each start: no other process ever has the same.
@@ -43,16 +55,19 @@ pub struct Process {
 }
 
 impl Process {
-    /// Begins to log, to listen to signals and to serve the admin routes.
+    /// Begins to log, to listen to signals and to serve the admin routes. `tool` is what the service needs besides bus and
+    /// manifest.
     ///
     /// # Errors
     /// If the system does not let it, or the address of the admin routes cannot be used.
-    pub fn start(order: &Order, metrics: &Metrics) -> anyhow::Result<Self> {
+    pub fn start(order: &Order, metrics: &Metrics, tool: &'static str) -> anyhow::Result<Self> {
         let format = if order.process.json { LogFormat::Json } else { LogFormat::Text };
         telemetry::init(format, std::env::var(telemetry::FILTER_ENV).ok().as_deref())?;
         let stop = Stop::new();
         listen(&stop, order.grace())?;
         let vitals = Vitals::new();
+        // Before anybody can ask.
+        let [bus, manifest, tool] = ["bus", "manifest", tool].map(|name| vitals.condition(name));
         let status: Arc<Mutex<serde_json::Value>> = Arc::default();
         let server = match order.metrics_addr {
             None => None,
@@ -67,6 +82,7 @@ impl Process {
         };
         Ok(Self {
             stop,
+            needs: Needs { bus, manifest, tool },
             vitals,
             life: RandomState::new().hash_one(std::process::id()),
             runtime: tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?,

@@ -29,7 +29,7 @@ const TICK: Duration = Duration::from_millis(250);
 /// If the replay log cannot be used as it is, or the stage has died.
 pub fn run<S: GameSet>(order: &IngestOrder) -> anyhow::Result<()> {
     let mut meter = Meter::new()?;
-    let process = Process::start(&order.order, meter.metrics())?;
+    let process = Process::start(&order.order, meter.metrics(), "replay log")?;
     let Some(bus) = connect(&process, &order.order)? else { return Ok(()) };
     let Some(manifest) = await_manifest(&process, &bus)? else { return Ok(()) };
     let Some(log) = open_log::<S>(&process, order, &manifest)? else { return Ok(()) };
@@ -46,17 +46,18 @@ fn open_log<S: GameSet>(
     // Rows are bytes here: a game that this program does not know has no defaults, and that is all.
     let game = S::with(&manifest.game, manifest.rules.as_deref(), Preset).unwrap_or_else(|_| BTreeMap::new());
     let size = order.log(&manifest.settings, &game);
+    let answer_within = order.order.answer_within();
     let settings = RedisLogSettings {
-        server: RedisServer { answer_timeout: order.order.answer_within(), ..order.redis.server() },
+        server: RedisServer { answer_timeout: answer_within, connect_timeout: answer_within, ..order.redis.server() },
         run: manifest.run.clone(),
         row_bytes: manifest.row_layout().row_bytes(),
         capacity_rows: size.log_rows,
         capacity_bytes: size.log_bytes.0,
         require_aof: order.redis.redis_require_aof,
     };
-    let opened = process.vitals.condition("replay log");
+    let opened = &process.needs.tool;
     let open = async || RedisLog::open(settings.clone()).await;
-    let log = process.persist("opening the replay log", &opened, lasts, open);
+    let log = process.persist("opening the replay log", opened, lasts, open);
     let log = log.context("the replay log cannot be used")?;
     if log.is_some() {
         opened.met();
@@ -81,14 +82,16 @@ fn ingest(
     let stages: Stages = process.stages(bus);
     let thread = stages.ingest_beside_others(manifest.clone(), Arc::clone(&log), None, process.stop.clone())?;
     tracing::info!("ingesting");
-    while !process.stop.wait(TICK) && !thread.is_finished() {
+    let mut died = false;
+    while !died && !process.stop.wait(TICK) {
         if meter.is_time_to_ask() {
             // It is shown and no more: who does not answer now is a trouble of the stage already.
             meter.fill(process.ask(bus.fill()).and_then(Result::ok), process.ask(log.bounds()).and_then(Result::ok));
         }
         process.show(meter.look(&stages));
+        // In this order: a stop may come between the two looks.
+        died = thread.is_finished() && process.stop.reason().is_none();
     }
-    let died = !process.stop.is_requested();
     ensure!(thread.join().is_ok(), "the ingest stage has died; its panic is in the log");
     process.show(meter.look(&stages));
     meter.say("stopped");

@@ -69,7 +69,8 @@ impl Crew {
             process.show(meter.look(&self.seen()));
             let threads = [&self.publish, &self.watch];
             died = self.self_play.has_died(&process.stop) || threads.iter().any(|thread| thread.is_finished());
-            died &= !process.stop.is_requested();
+            // In this order: a stop may come between the two looks.
+            died &= process.stop.reason().is_none();
         }
         process.stop.request("a stage has died");
         let (patience, give_up) = (process.stop.time_left().map_or(PATIENCE, |left| left / 2), self.give_up.clone());

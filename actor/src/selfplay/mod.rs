@@ -32,7 +32,7 @@ const UNTRAINED_SEED: u64 = 1;
 /// If the run cannot be played here, or a stage has died.
 pub fn run<S: GameSet>(order: PlayOrder) -> anyhow::Result<()> {
     let meter = Meter::new()?;
-    let process = Process::start(&order.order, meter.metrics())?;
+    let process = Process::start(&order.order, meter.metrics(), "weights")?;
     let Some(bus) = connect(&process, &order.order)? else { return Ok(()) };
     let Some(manifest) = await_manifest(&process, &bus)? else { return Ok(()) };
     let (game, rules) = (manifest.game.clone(), manifest.rules.clone());
@@ -73,6 +73,7 @@ impl GameVisitor for Play {
                 None => return Ok(()),
             },
         };
+        process.needs.tool.met();
         let origin = Origin {
             run: manifest.run.clone(),
             rules_hash: manifest.rules_hash(),
@@ -101,12 +102,10 @@ fn untrained(shape: &Shape) -> anyhow::Result<VersionedNet> {
 
 /// Waits for the run's first weights; `None` if the process is to stop first.
 fn await_weights(process: &Process, stages: &Stages, shape: &Shape) -> Option<VersionedNet> {
-    let loaded = process.vitals.condition("weights");
-    loaded.unmet("the run has published none yet");
+    process.needs.tool.unmet("the run has published none yet");
     let mut said = false;
     while !process.stop.is_requested() {
         if let Some(weights) = stages.newer_weights(None, shape, &process.stop) {
-            loaded.met();
             return Some(weights);
         }
         if !said {

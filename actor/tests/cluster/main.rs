@@ -7,21 +7,22 @@ use fogfall_bus::Bus;
 use fogfall_proto::{GameResult, Manifest, PartId, Trajectory, Version, WIRE_VERSION};
 use fogfall_replay::{RedisLog, RedisLogSettings, RedisServer as RedisAt, ReplayLog};
 use fogfall_testkit::{nats::NatsServer, redis_server::RedisServer};
-use support::{Lead, RUN, Service, command, count, kuhn};
+use serde_json::Value;
+use support::{Lead, RUN, Service, command, count, get, kuhn};
 
 const LOG_ROWS: u64 = 1_000_000;
 const LOG_BYTES: u64 = 64 << 20;
 const FIRST: Version = Version { epoch: 1, step: 5 };
 const SECOND: Version = Version { epoch: 1, step: 9 };
 
-/// What can never be taken: a game of another run.
-fn stray(manifest: &Manifest) -> Trajectory {
+/// A game of one row that says nothing.
+fn game(manifest: &Manifest, sequence: u64) -> Trajectory {
     Trajectory {
         wire: WIRE_VERSION,
-        run: "another".into(),
+        run: manifest.run.clone(),
         rules_hash: manifest.rules_hash(),
         settings_hash: manifest.settings_hash(),
-        part: PartId { publisher: 1, sequence: 0 },
+        part: PartId { publisher: 1, sequence },
         slot: 0,
         seed: 0,
         result: GameResult::Finished(1.0),
@@ -47,27 +48,19 @@ fn read_all(lead: &Lead, log: &RedisLog) -> Vec<u8> {
 }
 
 #[test]
-fn what_an_actor_plays_is_stored_once_and_both_services_end_in_good_order() {
+fn what_an_actor_plays_is_stored_once_and_all_services_end_in_good_order() {
     let (nats, redis, (shape, manifest)) = (NatsServer::start(), RedisServer::start(), kuhn());
     let (rows, bytes) = (LOG_ROWS.to_string(), LOG_BYTES.to_string());
-    // Both wait for all that is not there yet.
+    // All wait for what is not there yet.
     let mut actor = Service::start(&["--nats", &nats.url(), "--threads=1", "--slots=4"]);
-    let mut ingest = Service::start(&[
-        "ingest",
-        "--nats",
-        &nats.url(),
-        "--redis",
-        &redis.url(),
-        "--log-rows",
-        &rows,
-        "--log-bytes",
-        &bytes,
-    ]);
+    let (bus, store) = (nats.url(), redis.url());
+    let arguments = ["ingest", "--nats", &bus, "--redis", &store, "--log-rows", &rows, "--log-bytes", &bytes];
+    let mut ingesters = [(); 2].map(|()| Service::start(&arguments));
     actor.until_said("waiting for the run's manifest");
-    ingest.until_said("waiting for the run's manifest");
+    ingesters.iter_mut().for_each(|ingest| ingest.until_said("waiting for the run's manifest"));
     let lead = Lead::new(&nats);
     assert_eq!(lead.claim(&manifest), 1);
-    ingest.until_said("ingesting");
+    ingesters.iter_mut().for_each(|ingest| ingest.until_said("ingesting"));
     actor.until_said("waiting for the run's first weights");
     lead.announce(&shape, FIRST);
 
@@ -88,18 +81,23 @@ fn what_an_actor_plays_is_stored_once_and_both_services_end_in_good_order() {
         let newest = lead.runtime.block_on(log.read(end() - 1, 1)).unwrap();
         layout.rows(&newest).next().unwrap().version() == SECOND
     });
-    let stray = stray(&manifest);
+    // It can never be taken.
+    let stray = Trajectory { run: "another".into(), ..game(&manifest, 0) };
     lead.runtime.block_on(lead.bus.publish(stray.part, stray.encode().into())).unwrap();
 
     let (code, played) = actor.terminate();
     assert_eq!(code, Some(0), "{}", actor.log());
     let (games, published, lost) = (count(&played, "games"), count(&played, "published"), count(&played, "lost"));
     assert_eq!((games, lost), (published + count(&played, "duplicates"), 0), "{played}");
-    ingest.until("an empty bus", |_| lead.parts_on_the_bus() == 0);
-    let (code, stored) = ingest.terminate();
-    assert_eq!(code, Some(0), "{}", ingest.log());
-    assert_eq!((count(&stored, "stored"), count(&stored, "refused")), (games, 1), "{stored}");
-    assert_eq!((count(&stored, "rows"), end()), (count(&played, "rows"), count(&played, "rows")), "{stored}");
+    ingesters[0].until("an empty bus", |_| lead.parts_on_the_bus() == 0);
+    let stored = ingesters.each_mut().map(|ingest| {
+        let (code, stored) = ingest.terminate();
+        assert_eq!(code, Some(0), "{}", ingest.log());
+        stored
+    });
+    let sum = |name| stored.iter().map(|stored| count(stored, name)).sum::<u64>();
+    assert_eq!((sum("stored"), sum("refused")), (games, 1), "{stored:?}");
+    assert_eq!((sum("rows"), end()), (count(&played, "rows"), count(&played, "rows")), "{stored:?}");
     let dead = lead.runtime.block_on(lead.bus.dead_letters()).unwrap();
     assert_eq!(dead.iter().map(|d| d.reason.as_str()).collect::<Vec<_>>(), ["run is another, not r-1"]);
 
@@ -138,6 +136,55 @@ fn an_actor_begins_without_weights_if_told_to_and_counts_what_a_dead_bus_makes_i
     let (published, lost) = (count(&played, "published"), count(&played, "lost"));
     assert!(lost > 0, "{played}");
     assert_eq!(count(&played, "games"), published + count(&played, "duplicates") + lost, "{played}");
+}
+
+#[test]
+fn an_ingester_without_its_log_hands_all_back_when_it_is_stopped_and_the_next_one_stores_it() {
+    let (nats, mut redis, (_, manifest)) = (NatsServer::start(), RedisServer::start(), kuhn());
+    let lead = Lead::new(&nats);
+    lead.claim(&manifest);
+    let (bus, store) = (nats.url(), redis.url());
+    let arguments = ["ingest", "--nats", &bus, "--redis", &store, "--log-rows=10000", "--stop-within-s=5"];
+    let mut ingest = Service::start(&arguments);
+    ingest.until_said("ingesting");
+    redis.kill();
+    for sequence in 0..20 {
+        let game = game(&manifest, sequence);
+        lead.runtime.block_on(lead.bus.publish(game.part, game.encode().into())).unwrap();
+    }
+    ingest.until_said("storing rows in the replay log fails and is tried again");
+    let (code, counts) = ingest.terminate();
+    assert_eq!(code, Some(0), "{}", ingest.log());
+    assert_eq!((count(&counts, "stored"), lead.parts_on_the_bus()), (0, 20), "{counts}");
+    redis.restart();
+    let mut ingest = Service::start(&arguments);
+    ingest.until("an empty bus", |_| lead.parts_on_the_bus() == 0);
+    let (code, counts) = ingest.terminate();
+    assert_eq!((code, count(&counts, "stored"), count(&counts, "rows")), (Some(0), 20, 20), "{counts}");
+}
+
+#[test]
+fn an_actor_is_healthy_without_weights_and_ready_with_them_and_shows_what_it_does() {
+    let (nats, (shape, manifest)) = (NatsServer::start(), kuhn());
+    let lead = Lead::new(&nats);
+    lead.claim(&manifest);
+    let mut actor = Service::start(&["--nats", &nats.url(), "--threads=1", "--slots=4", "--metrics-addr=127.0.0.1:0"]);
+    actor.until_said("waiting for the run's first weights");
+    let at = actor.record("serving").unwrap()["address"].as_str().unwrap().to_owned();
+    assert_eq!(get(&at, "/healthz").0, 200);
+    assert_eq!(get(&at, "/readyz"), (503, "weights: the run has published none yet\n".to_owned()));
+    lead.announce(&shape, FIRST);
+    actor.until("ready", |_| get(&at, "/readyz").0 == 200);
+    actor.until("games", |_| {
+        let status: Value = serde_json::from_str(&get(&at, "/status").1).unwrap();
+        status["published"].as_u64() > Some(0) && status["weights"] == "1.5" && status["run"] == RUN
+    });
+    actor.until("counted games", |_| {
+        let metrics = get(&at, "/metrics").1;
+        let games = metrics.lines().find_map(|line| line.strip_prefix("fogfall_games_total ")).unwrap();
+        games.parse::<u64>().unwrap() > 0 && metrics.contains("\nfogfall_weights_step 5\n")
+    });
+    assert_eq!(actor.terminate().0, Some(0), "{}", actor.log());
 }
 
 #[test]

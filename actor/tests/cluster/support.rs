@@ -2,6 +2,8 @@
 
 use std::{
     fs::{self, File},
+    io::{Read, Write},
+    net::TcpStream,
     path::PathBuf,
     process::{Child, Command, Stdio},
     sync::Arc,
@@ -189,4 +191,14 @@ impl Drop for Service {
 /// A whole number of a record.
 pub fn count(record: &Value, name: &str) -> u64 {
     record[name].as_u64().unwrap_or_else(|| panic!("no {name} in {record}"))
+}
+
+/// Status code and body of an admin route.
+pub fn get(address: &str, route: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {route} HTTP/1.1\r\nhost: actor\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }
