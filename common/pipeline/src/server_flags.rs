@@ -1,7 +1,10 @@
 //! Where a run's servers are, as settings: the same names for all programs of a run. They belong to a process, not to the
 //! run: no manifest and no checkpoint holds them, and passwords are best given by the environment.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use fogfall_bus::{NatsAuth, NatsLimits, NatsSettings, NatsTls};
 use fogfall_replay::RedisServer;
@@ -58,8 +61,8 @@ fn given(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-fn given_path(path: &PathBuf) -> Option<PathBuf> {
-    (!path.as_os_str().is_empty()).then(|| path.clone())
+fn given_path(path: &Path) -> Option<PathBuf> {
+    (!path.as_os_str().is_empty()).then(|| path.to_owned())
 }
 
 impl NatsFlags {
