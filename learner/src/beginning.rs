@@ -2,7 +2,7 @@
 
 use std::{collections::hash_map::RandomState, hash::BuildHasher};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use fogfall_game::{GameInfo, mix};
 use fogfall_net::{Shape, Weights};
 use fogfall_proto::Manifest;
@@ -56,7 +56,14 @@ impl Beginning {
         let flags = &order.flags;
         let shape = Shape::new(info, flags.network.width, flags.network.blocks);
         let stored = order.checkpoint.as_ref().map(|checkpoint| &checkpoint.state);
-        let run = stored.map_or_else(|| dir.run_id(), |state| state.manifest.run.clone());
+        let run = match (stored, order.place.run()) {
+            (Some(state), Some(run)) if state.manifest.run != run => {
+                bail!("the checkpoint is of run {}, --run says {run}", state.manifest.run)
+            }
+            (Some(state), _) => state.manifest.run.clone(),
+            (None, Some(run)) => run.to_owned(),
+            (None, None) => dir.run_id(),
+        };
         let manifest = resume::manifest(run, info, &flags.network, flags.play_texts());
         let mut notices: Vec<_> = flags.search.search(info).leak_warning(info).into_iter().collect();
         let (trainer, untrained) = match stored {

@@ -9,11 +9,12 @@ use std::{
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use fogfall_game::{Game, GameSet, GameVisitor};
-use fogfall_pipeline::{PlayFlags, Preset, SearchFlags};
+use fogfall_pipeline::{NatsFlags, PlayFlags, Preset, RedisFlags, SearchFlags};
 use fogfall_service::settings::{Key, Loader, Settings, with_config, with_settings};
 
 use crate::{
     checkpoint::{self, Checkpoint},
+    place::{Cluster, Place},
     replay,
     resume::{RunState, locate},
     run_dir::RunDir,
@@ -97,6 +98,8 @@ pub struct Order {
     pub init_from: Option<PathBuf>,
     /// Learning settings may differ from the checkpoint's.
     pub change: bool,
+    /// Where its bus and log are.
+    pub place: Place,
     /// When to end.
     pub end: End,
     /// One JSON object a line instead of text.
@@ -134,6 +137,21 @@ pub fn command<S: GameSet>() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about("Trains a character by self-play: samples batches, steps, writes checkpoints, publishes weights")
         .arg(switch("local", "Play, store and train in this one process; no server is needed"))
+        .arg(
+            Arg::new("run")
+                .long("run")
+                .value_name("ID")
+                .help("Train this run on the servers given by --nats and --redis, where actors play and others ingest"),
+        )
+        .arg(
+            Arg::new("ingest")
+                .long("ingest")
+                .value_name("WHERE")
+                .value_parser(["apart", "embedded"])
+                .default_value("apart")
+                .help("With --run: who moves games from the bus into the log, others or this process too"),
+        )
+        .arg(switch("start-over", "With --run: train anew from step 0 although the bus holds weights of the run"))
         .arg(Arg::new("game").long("game").value_name("GAME").help(format!("The game: {games}")))
         .arg(path("rules", "Rules file of the game, for games whose rules are data".to_owned()))
         .arg(path("run-dir", "Where the run lives [default: the first free runs/GAME-N]".to_owned()))
@@ -167,7 +185,7 @@ pub fn command<S: GameSet>() -> Command {
                 .value_parser(value_parser!(std::net::SocketAddr))
                 .help("Serve /metrics, /healthz, /readyz and /status here, such as 127.0.0.1:9090"),
         );
-    let command = with_config(command);
+    let command = with_settings::<RedisFlags>(with_settings::<NatsFlags>(with_config(command)));
     let command = with_settings::<SearchFlags>(command);
     let command = with_settings::<PlayFlags>(command);
     let command = with_settings::<NetworkFlags>(command);
@@ -201,6 +219,7 @@ pub fn order<S: GameSet>(
     let preset = game.as_ref().and_then(|game| S::with(game, rules.as_deref(), Preset).ok()).unwrap_or_default();
     loader.stored("the game's own defaults", &preset);
     let flags = Flags::load(&mut loader);
+    let place = place(matches, &flags, &mut loader);
     refuse_bad_usage(matches, &mut loader);
     if let Err(error) = crate::train::Device::parse(&flags.run.device) {
         loader.refuse(format!("device: {error:#}"));
@@ -215,7 +234,11 @@ pub fn order<S: GameSet>(
     loader.finish()?;
     let game = game.unwrap_or_default();
     Ok(Order {
-        run_dir: run_dir.unwrap_or_else(|| RunDir::fresh(&game)),
+        run_dir: run_dir.unwrap_or_else(|| match place.run() {
+            Some(run) => PathBuf::from("runs").join(run),
+            None => RunDir::fresh(&game),
+        }),
+        place,
         game,
         rules,
         checkpoint,
@@ -261,12 +284,36 @@ fn read_rules(file: &Path, loader: &mut Loader) -> Option<String> {
     text.map_err(|error| loader.refuse(format!("cannot read rules {}: {error}", file.display()))).ok()
 }
 
+/// Where the run's bus and log are.
+fn place(matches: &ArgMatches, flags: &Flags, loader: &mut Loader) -> Place {
+    let (nats, redis): (NatsFlags, RedisFlags) = (loader.load(), loader.load());
+    let run = matches.get_one::<String>("run").cloned();
+    let servers = !nats.nats.is_empty() || !redis.redis.is_empty();
+    match (matches.get_flag("local"), run) {
+        (true, None) if !servers => return Place::Local,
+        (true, _) => loader.refuse("--local needs no server: give either that, or --run with --nats and --redis"),
+        (false, None) => loader.refuse("give --local, or --run with --nats and --redis"),
+        (false, Some(_)) if nats.nats.is_empty() || redis.redis.is_empty() => {
+            loader.refuse("--run needs --nats and --redis");
+        }
+        (false, Some(run)) => {
+            if flags.lockstep.lockstep {
+                loader.refuse("lockstep goes with --local: actors on a cluster wait for nobody");
+            }
+            if let Some(mistake) = nats.mistake() {
+                loader.refuse(mistake);
+            }
+            let ingest = matches.get_one::<String>("ingest").is_some_and(|place| place == "embedded");
+            let start_over = matches.get_flag("start-over");
+            return Place::Cluster(Box::new(Cluster { run, nats, redis, ingest, start_over }));
+        }
+    }
+    Place::Local
+}
+
 /// Refuses flags that do not go together.
 fn refuse_bad_usage(matches: &ArgMatches, loader: &mut Loader) {
     let given = |name: &str| matches.contains_id(name);
-    if !matches.get_flag("local") {
-        loader.refuse("--local is missing: this version trains in one process");
-    }
     if given("resume") && given("init-from") {
         loader.refuse("--init-from starts a new run, --resume goes on with an old one: give one of them");
     }

@@ -15,6 +15,7 @@ mod beginning;
 mod local;
 mod lockstep;
 mod pipeline;
+mod place;
 mod replay;
 mod supply;
 

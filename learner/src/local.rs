@@ -1,4 +1,5 @@
-//! `learner --local`: every stage of the house in one process, joined by a bus in memory and a replay log in files.
+//! A run from its start to its end: with `--local` every stage of the house in one process, joined by a bus in memory and a
+//! replay log in files; on a cluster those that are the learner's.
 
 use std::{
     sync::Arc,
@@ -7,8 +8,7 @@ use std::{
 };
 
 use anyhow::{anyhow, bail};
-use fogfall_bus::{Bus, MemoryBus, MemoryBusSettings};
-use fogfall_game::{Game, GameInfo, GameVisitor, mix};
+use fogfall_game::{Game, GameVisitor, mix};
 use fogfall_net::Net;
 use fogfall_pipeline::{StageCounts, Stages, Troubles, VersionedNet, WeightsCell};
 use fogfall_proto::Version;
@@ -18,7 +18,7 @@ use tokio::runtime::Runtime;
 use crate::{
     beginning::Beginning,
     board::Board,
-    cli::{Flags, Order},
+    cli::Order,
     evaluation::{Evaluation, EvaluationSettings},
     exact::RunFigures,
     lockstep::Lockstep,
@@ -33,10 +33,6 @@ use crate::{
     train_loop::{TrainLoop, TrainLoopSettings, Trained},
 };
 
-/// Trajectories that may wait on the bus, in bytes, if the game's are not larger. What waits there gets old.
-const BUS_BYTES: usize = 64 << 10;
-/// Bytes of a trajectory besides its rows, at most.
-const TRAJECTORY_BYTES: usize = 1024;
 /// How often the run is looked at.
 const TICK: Duration = Duration::from_millis(250);
 /// A train loop that does not go round for so long is stuck.
@@ -88,7 +84,7 @@ impl<'a> Run<'a> {
         let (info, flags) = (game.info(), &order.flags);
         let board = Board::default();
         let mut beginning = Beginning::of(info, order, dir)?;
-        let replay = replay::open(info, flags, &beginning, dir, &board, runtime)?;
+        let replay = replay::open(info, order, &beginning, dir, &board, runtime)?;
         // Also those that were stored after the checkpoint.
         beginning.totals.rows = beginning.totals.rows.max(replay.rows_stored);
         board.begin(&beginning);
@@ -97,7 +93,10 @@ impl<'a> Run<'a> {
         let window_filled = Reporter::window_filled(&vitals);
         let output = Output::start(order, dir, &vitals, game.experts().last().unwrap_or(&"random"))?;
 
-        let bus = bus(info, flags, &beginning);
+        let bus = order.place.bus(info, flags, &beginning.manifest, runtime)?;
+        if order.checkpoint.is_none() {
+            order.place.refuse_lost_checkpoints(&*bus, runtime)?;
+        }
         let epoch = runtime.block_on(bus.claim(&beginning.manifest, beginning.above))?;
         dir.note_epoch(epoch)?;
         let mut saver = Saver::open(dir, &beginning, flags, &replay.intake)?;
@@ -113,7 +112,7 @@ impl<'a> Run<'a> {
         };
         let weights = Arc::new(WeightsCell::new(first_weights(&beginning, epoch)?));
         let shared = Shared { stages, log: replay.log, intake: replay.intake, weights, epoch };
-        let (pipeline, supply, meter) = start_playing(game, &beginning, flags, &shared)?;
+        let (pipeline, supply, meter) = start_playing(game, &beginning, order, &shared)?;
         let (evaluation_stop, train_stop) = (Stop::new(), Stop::new());
         let evaluation = start_evaluation(game, &beginning, order, dir, &shared.weights, &board, &evaluation_stop)?;
         let step_log = flags.run.step_log.then(|| MetricsFile::open(dir.steps())).transpose()?;
@@ -190,13 +189,6 @@ impl<'a> Run<'a> {
     }
 }
 
-/// A bus with room for at least two of the longest games.
-fn bus(info: &GameInfo, flags: &Flags, beginning: &Beginning) -> Arc<dyn Bus> {
-    let rows = replay::longest_game(info, flags) * beginning.manifest.row_layout().row_bytes();
-    let capacity_bytes = BUS_BYTES.max(2 * (rows + TRAJECTORY_BYTES)) as u64;
-    Arc::new(MemoryBus::new(MemoryBusSettings { capacity_bytes, ..MemoryBusSettings::default() }))
-}
-
 fn first_weights(beginning: &Beginning, epoch: u32) -> anyhow::Result<VersionedNet> {
     let net = Arc::new(Net::new(&beginning.trainer.averaged()?));
     Ok(VersionedNet { version: Version { epoch, step: beginning.trainer.steps() }, net })
@@ -206,15 +198,16 @@ fn first_weights(beginning: &Beginning, epoch: u32) -> anyhow::Result<VersionedN
 fn start_playing<G: Game>(
     game: &Arc<G>,
     beginning: &Beginning,
-    flags: &Flags,
+    order: &Order,
     shared: &Shared,
 ) -> anyhow::Result<(Option<Pipeline>, Box<dyn Supply>, PlayMeter)> {
+    let flags = &order.flags;
     if flags.lockstep.lockstep {
         let lockstep = Lockstep::new(game, beginning, flags, shared)?;
         let meter = lockstep.meter();
         return Ok((None, Box::new(lockstep), meter));
     }
-    let pipeline = Pipeline::start(game, beginning, flags, shared)?;
+    let pipeline = Pipeline::start(game, beginning, order, shared)?;
     let (meter, intake) = (pipeline.meter(), Arc::clone(&shared.intake));
     let (batch_rows, publish_steps) = (flags.train.batch_rows, flags.run.publish_steps);
     let supply = Concurrent { intake, batch_rows, publish_steps, rounds: beginning.rounds };

@@ -14,7 +14,12 @@ use fogfall_pipeline::{Intake, Outlet, SelfPlay, SelfPlaySettings, SelfPlayStats
 use fogfall_replay::ReplayLog;
 use fogfall_service::shutdown::Stop;
 
-use crate::{beginning::Beginning, cli::Flags, resume::Totals};
+use crate::{
+    beginning::Beginning,
+    cli::{Flags, Order},
+    place::Place,
+    resume::Totals,
+};
 
 /// Finished games that may wait for the publish stage.
 const FINISHED_GAMES: usize = 16;
@@ -47,17 +52,24 @@ pub struct PlayMeter {
     pub totals: Arc<dyn Fn() -> Totals + Send + Sync>,
 }
 
+/// Playing in this process.
+struct Play {
+    self_play: Arc<SelfPlay>,
+    publish: JoinHandle<()>,
+}
+
 /// The running stages.
 pub struct Pipeline {
     stages: Stages,
-    self_play: Arc<SelfPlay>,
+    /// None where actors play.
+    play: Option<Play>,
     intake: Arc<Intake>,
     play_stop: Stop,
     give_up: Stop,
     ingest_stop: Stop,
     follow_stop: Stop,
-    publish: JoinHandle<()>,
-    ingest: JoinHandle<()>,
+    /// None where other processes ingest.
+    ingest: Option<JoinHandle<()>>,
     follow: JoinHandle<()>,
     watch: JoinHandle<()>,
 }
@@ -70,40 +82,41 @@ impl Pipeline {
     pub fn start<G: Game>(
         game: &Arc<G>,
         beginning: &Beginning,
-        flags: &Flags,
+        order: &Order,
         shared: &Shared,
     ) -> anyhow::Result<Self> {
-        let Shared { stages, log, intake, weights, epoch } = shared.clone();
-        let manifest = &beginning.manifest;
+        let Shared { stages, log, intake, weights, .. } = shared.clone();
+        let manifest = beginning.manifest.clone();
         let (play_stop, give_up, ingest_stop, follow_stop) = (Stop::new(), Stop::new(), Stop::new(), Stop::new());
         let follow = stages.follow(Arc::clone(&log), Arc::clone(&intake), follow_stop.clone())?;
-        let ingest = stages.ingest(manifest.clone(), log, Some(Arc::clone(&intake)), ingest_stop.clone())?;
-        let watch = stages.watch_weights(beginning.shape.clone(), Arc::clone(&weights), play_stop.clone())?;
-        let (games, finished) = bounded(FINISHED_GAMES);
-        let publish = stages.publish(finished, give_up.clone())?;
-        let settings = self_play_settings(game.info(), flags)?;
-        let origin = beginning.origin(mix(mix(flags.run.seed, SELFPLAY_STREAM), u64::from(epoch)));
-        let outlet = Outlet { games, give_up: give_up.clone() };
-        let self_play = Arc::new(SelfPlay::start(game, &settings, &origin, &weights, &outlet, &play_stop)?);
-        Ok(Self {
-            stages,
-            self_play,
-            intake,
-            play_stop,
-            give_up,
-            ingest_stop,
-            follow_stop,
-            publish,
-            ingest,
-            follow,
-            watch,
-        })
+        let ingest = match order.place.cluster() {
+            None => Some(stages.ingest(manifest, log, Some(Arc::clone(&intake)), ingest_stop.clone())?),
+            // Actors go on whatever the limiter says: it stops this learner alone.
+            Some(cluster) if cluster.ingest => {
+                Some(stages.ingest_beside_others(manifest, log, None, ingest_stop.clone())?)
+            }
+            Some(_) => None,
+        };
+        let watch = stages.watch_weights(beginning.shape.clone(), weights, play_stop.clone())?;
+        let play = match order.place {
+            Place::Local => Some(start_playing(game, beginning, &order.flags, shared, &play_stop, &give_up)?),
+            Place::Cluster(_) => None,
+        };
+        Ok(Self { stages, play, intake, play_stop, give_up, ingest_stop, follow_stop, ingest, follow, watch })
     }
 
-    /// What is seen of the playing. A game counts once it has ended, its rows once they are stored.
+    /// What is seen of the playing. A game counts once it has ended, its rows once they are stored; of games that actors
+    /// play the rows count that came into the window.
     pub fn meter(&self) -> PlayMeter {
-        let (self_play, counts) = (Arc::clone(&self.self_play), Arc::clone(&self.stages.counts));
-        let played = Arc::clone(&self_play);
+        let counts = Arc::clone(&self.stages.counts);
+        let Some(play) = &self.play else {
+            let rows = move || counts.followed_rows.load(Relaxed);
+            return PlayMeter {
+                stats: Arc::new(SelfPlayStats::default),
+                totals: Arc::new(move || Totals { rows: rows(), ..Totals::default() }),
+            };
+        };
+        let (self_play, played) = (Arc::clone(&play.self_play), Arc::clone(&play.self_play));
         PlayMeter {
             stats: Arc::new(move || self_play.stats()),
             totals: Arc::new(move || {
@@ -121,8 +134,9 @@ impl Pipeline {
 
     /// True if a stage has ended that nobody stopped: it panicked.
     pub fn has_died(&self) -> bool {
-        let threads = [&self.publish, &self.ingest, &self.follow, &self.watch];
-        self.self_play.has_died(&self.play_stop) || threads.iter().any(|thread| thread.is_finished())
+        let play_died = |play: &Play| play.self_play.has_died(&self.play_stop) || play.publish.is_finished();
+        let threads = [Some(&self.follow), Some(&self.watch), self.ingest.as_ref()];
+        self.play.as_ref().is_some_and(play_died) || threads.into_iter().flatten().any(JoinHandle::is_finished)
     }
 
     /// Ends stage after stage, each after it has passed on what it had. What cannot be stored in half of the time that
@@ -140,19 +154,41 @@ impl Pipeline {
                 give_up.request("out of time");
             }
         });
-        let mut all = self.self_play.join();
-        all &= self.publish.join().is_ok();
+        let mut all = true;
+        let mut played = 0;
+        if let Some(play) = self.play {
+            all &= play.self_play.join();
+            all &= play.publish.join().is_ok();
+            played = play.self_play.stats().counts.games;
+        }
         self.give_up.request("all is published");
         all &= timer.join().is_ok();
         self.ingest_stop.request(WHY);
-        all &= self.ingest.join().is_ok();
+        all &= self.ingest.is_none_or(|ingest| ingest.join().is_ok());
         self.follow_stop.request(WHY);
         all &= self.follow.join().is_ok();
         all &= self.watch.join().is_ok();
         ensure!(all, "a stage has died; its panic is in the log");
-        let (played, counts) = (self.self_play.stats().counts.games, &self.stages.counts);
+        let counts = &self.stages.counts;
         Ok(played.saturating_sub(counts.stored.load(Relaxed) + counts.refused.load(Relaxed)))
     }
+}
+
+fn start_playing<G: Game>(
+    game: &Arc<G>,
+    beginning: &Beginning,
+    flags: &Flags,
+    shared: &Shared,
+    stop: &Stop,
+    give_up: &Stop,
+) -> anyhow::Result<Play> {
+    let (games, finished) = bounded(FINISHED_GAMES);
+    let publish = shared.stages.publish(finished, give_up.clone())?;
+    let settings = self_play_settings(game.info(), flags)?;
+    let origin = beginning.origin(mix(mix(flags.run.seed, SELFPLAY_STREAM), u64::from(shared.epoch)));
+    let outlet = Outlet { games, give_up: give_up.clone() };
+    let self_play = Arc::new(SelfPlay::start(game, &settings, &origin, &shared.weights, &outlet, stop)?);
+    Ok(Play { self_play, publish })
 }
 
 /// How self-play is sized and plays.

@@ -6,10 +6,16 @@ use anyhow::Context;
 use fogfall_game::GameInfo;
 use fogfall_pipeline::Intake;
 use fogfall_proto::RowLayout;
-use fogfall_replay::{Bounds, FileLog, FileLogSettings, LimiterSettings, ReplayLog, SampleToInsert, Window};
+use fogfall_replay::{FileLog, FileLogSettings, LimiterSettings, ReplayError, ReplayLog, SampleToInsert, Window};
 use tokio::runtime::Runtime;
 
-use crate::{batch::PositionWeight, beginning::Beginning, board::Board, cli::Flags, run_dir::RunDir};
+use crate::{
+    batch::PositionWeight,
+    beginning::Beginning,
+    board::Board,
+    cli::{Flags, Order},
+    run_dir::RunDir,
+};
 
 /// Bytes read from the log at a time when the window is filled.
 const FILL_BYTES: usize = 16 << 20;
@@ -83,7 +89,7 @@ pub fn misfits(info: &GameInfo, flags: &Flags) -> Vec<String> {
 /// A run's log and window.
 pub struct Replay {
     /// The log.
-    pub log: Arc<FileLog>,
+    pub log: Arc<dyn ReplayLog>,
     /// The window, filled, and the limiter.
     pub intake: Arc<Intake>,
     /// Rows stored in the log since the run began.
@@ -96,23 +102,26 @@ pub struct Replay {
 /// If the log is another run's, in use, or cannot be read.
 pub fn open(
     info: &GameInfo,
-    flags: &Flags,
+    order: &Order,
     beginning: &Beginning,
     dir: &RunDir,
     board: &Board,
     runtime: &Runtime,
 ) -> anyhow::Result<Replay> {
+    let flags = &order.flags;
     let mut limiter = SampleToInsert::restore(limiter_settings(info, flags), beginning.limiter)
         .context("min_rows, window_rows and replay_ratio do not fit together")?;
     let layout = beginning.manifest.row_layout();
-    let (log, recovery) = FileLog::open(log_settings(dir.replay(), beginning.manifest.run.clone(), layout, flags))?;
-    if recovery.torn_bytes > 0 || recovery.damaged_rows > 0 {
-        board.notice(format!(
-            "the replay log was cut off: {} bytes of an unfinished game and {} damaged rows were dropped",
-            recovery.torn_bytes, recovery.damaged_rows
-        ));
-    }
-    let bounds = if flags.lockstep.lockstep { rewind(&log, beginning, board, runtime)? } else { recovery.bounds };
+    let log = match order.place.cluster() {
+        Some(cluster) => cluster.log(flags, &beginning.manifest, runtime)?,
+        None => open_files(
+            log_settings(dir.replay(), beginning.manifest.run.clone(), layout, flags),
+            flags,
+            beginning,
+            board,
+        )?,
+    };
+    let bounds = runtime.block_on(log.bounds())?;
     let capacity = flags.replay.window_rows;
     let start = bounds.first.max(bounds.end.saturating_sub(capacity as u64));
     let mut window = Window::new(layout, capacity, flags.replay.window_bytes.0, start)?;
@@ -120,11 +129,15 @@ pub fn open(
         window = window.counting_states();
     }
     loop {
-        let rows = runtime.block_on(log.read(window.next(), FILL_BYTES))?;
-        if rows.is_empty() {
-            break;
+        match runtime.block_on(log.read(window.next(), FILL_BYTES)) {
+            Ok(rows) if rows.is_empty() => break,
+            Ok(rows) => {
+                window.follow(&rows)?;
+            }
+            // Others store meanwhile.
+            Err(ReplayError::Evicted { first, .. }) => window.skip_to(first),
+            Err(error) => return Err(error.into()),
         }
-        window.follow(&rows)?;
     }
     let (held, then) = (window.len() as u64, limiter.size());
     let exact = flags.lockstep.lockstep && held == then && beginning.log_position.is_none_or(|at| at == bounds.end);
@@ -137,16 +150,35 @@ pub fn open(
     if held > 0 && !exact {
         limiter.rebase(held);
     }
-    Ok(Replay { log: Arc::new(log), intake: Arc::new(Intake::new(window, limiter)), rows_stored: bounds.end })
+    Ok(Replay { log, intake: Arc::new(Intake::new(window, limiter)), rows_stored: bounds.end })
 }
 
 /// Drops what was stored after the checkpoint: in lockstep its games are played again.
-fn rewind(log: &FileLog, beginning: &Beginning, board: &Board, runtime: &Runtime) -> anyhow::Result<Bounds> {
+fn open_files(
+    settings: FileLogSettings,
+    flags: &Flags,
+    beginning: &Beginning,
+    board: &Board,
+) -> anyhow::Result<Arc<dyn ReplayLog>> {
+    let (log, recovery) = FileLog::open(settings)?;
+    if recovery.torn_bytes > 0 || recovery.damaged_rows > 0 {
+        board.notice(format!(
+            "the replay log was cut off: {} bytes of an unfinished game and {} damaged rows were dropped",
+            recovery.torn_bytes, recovery.damaged_rows
+        ));
+    }
+    if flags.lockstep.lockstep {
+        rewind(&log, beginning, board)?;
+    }
+    Ok(Arc::new(log))
+}
+
+fn rewind(log: &FileLog, beginning: &Beginning, board: &Board) -> anyhow::Result<()> {
     if let Some(position) = beginning.log_position {
         let dropped = log.rewind(position)?;
         if dropped > 0 {
             board.notice(format!("{dropped} rows were stored after the checkpoint: their games are played again"));
         }
     }
-    Ok(runtime.block_on(log.bounds())?)
+    Ok(())
 }

@@ -37,7 +37,7 @@ pub struct Sources {
     pub flags: Flags,
     /// What there is to say of the run as such.
     pub remark: String,
-    /// Self-play threads.
+    /// Self-play threads; 0 where actors play.
     pub threads: usize,
     /// Train steps asked for.
     pub steps_wanted: Option<u64>,
@@ -70,7 +70,7 @@ impl Sources {
             totals: beginning.totals,
             flags: order.flags.clone(),
             remark: order.remark(),
-            threads: play_threads(&order.flags)?,
+            threads: if order.place.cluster().is_some() { 0 } else { play_threads(&order.flags)? },
             steps_wanted: order.end.steps,
             lasts: order.end.after,
             intake: Arc::clone(&shared.intake),
@@ -231,7 +231,7 @@ impl Reporter {
     fn sample(&mut self, stats: SelfPlayStats, rows: u64, step: u64) -> Sample {
         let now = Instant::now();
         let idle = self.samples.back().is_some_and(|s| s.stats.counts == stats.counts);
-        if !idle || stats.waiting > 0 {
+        if !idle || stats.waiting > 0 || self.sources.threads == 0 {
             self.play_beat.beat();
         }
         self.samples.push_back(Sample { at: now, stats, rows, step });
@@ -279,7 +279,7 @@ fn waits(
         Some(trouble) => (trouble.what, Some(trouble.lasts)),
         None => ("training to catch up", now(intake.inserting)),
     };
-    let blocked = stats.blocked.div_f64(threads as f64);
+    let blocked = stats.blocked.div_f64(threads.max(1) as f64);
     vec![
         wait("self-play", room, lasts.filter(|_| stats.waiting > 0), blocked),
         wait("train", "rows from self-play", now(intake.sampling), intake.sampling.elapsed()),

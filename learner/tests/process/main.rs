@@ -8,6 +8,7 @@
 mod support;
 
 mod admin;
+mod cluster;
 mod damage;
 mod disk_full;
 mod diverging;

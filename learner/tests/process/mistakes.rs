@@ -19,7 +19,7 @@ fn mistakes_in_flags_environment_and_file_are_reported_together() {
         2,
         &[
             "11 mistakes in the settings:",
-            "--local is missing",
+            "give --local, or --run with --nats and --redis",
             "mine.toml:2: there is no setting lerning_rate; did you mean learning_rate?",
             "mine.toml:3: blocks is \"many\"; allowed is ",
             "mine.toml:4: width holds an array; settings are single values",

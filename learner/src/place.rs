@@ -1,0 +1,114 @@
+//! Where a run's bus and replay log are: in this process and its directory, or on servers that actors and ingesters share.
+
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use fogfall_bus::{Bus, MemoryBus, MemoryBusSettings, NatsBus};
+use fogfall_game::GameInfo;
+use fogfall_pipeline::{NatsFlags, RedisFlags};
+use fogfall_proto::Manifest;
+use fogfall_replay::{RedisLog, RedisLogSettings, ReplayLog};
+use tokio::runtime::Runtime;
+
+use crate::{cli::Flags, replay};
+
+/// Trajectories that may wait on the bus in this process, in bytes, if the game's are not larger. What waits there gets
+/// old.
+const BUS_BYTES: usize = 64 << 10;
+/// Bytes of a trajectory besides its rows, at most.
+const TRAJECTORY_BYTES: usize = 1024;
+
+/// Where a run's bus and log are.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// In this process, which also plays.
+    Local,
+    /// On servers.
+    Cluster(Box<Cluster>),
+}
+
+/// A run on servers.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    /// The run.
+    pub run: String,
+    /// Its bus.
+    pub nats: NatsFlags,
+    /// Its replay log.
+    pub redis: RedisFlags,
+    /// Move games from the bus into the log in this process too.
+    pub ingest: bool,
+    /// Begin anew, whatever the bus holds of the run.
+    pub start_over: bool,
+}
+
+impl Place {
+    /// The run's name on its servers; none for a run that is nowhere but here.
+    pub fn run(&self) -> Option<&str> {
+        self.cluster().map(|cluster| cluster.run.as_str())
+    }
+
+    /// The servers, if there are.
+    pub fn cluster(&self) -> Option<&Cluster> {
+        match self {
+            Self::Local => None,
+            Self::Cluster(cluster) => Some(cluster),
+        }
+    }
+
+    /// The run's bus.
+    ///
+    /// # Errors
+    /// If the server cannot be reached or what is there was set up otherwise.
+    pub fn bus(
+        &self,
+        info: &GameInfo,
+        flags: &Flags,
+        manifest: &Manifest,
+        runtime: &Runtime,
+    ) -> anyhow::Result<Arc<dyn Bus>> {
+        let Some(cluster) = self.cluster() else {
+            // Room for at least two of the longest games.
+            let rows = replay::longest_game(info, flags) * manifest.row_layout().row_bytes();
+            let capacity_bytes = BUS_BYTES.max(2 * (rows + TRAJECTORY_BYTES)) as u64;
+            return Ok(Arc::new(MemoryBus::new(MemoryBusSettings { capacity_bytes, ..MemoryBusSettings::default() })));
+        };
+        let connected = runtime.block_on(NatsBus::connect(&cluster.nats.settings(true), &cluster.run));
+        Ok(Arc::new(connected.with_context(|| format!("cannot use the bus at {}", cluster.nats.nats))?))
+    }
+
+    /// Refuses a run that begins anew where the bus holds weights of the same run: whoever lost the checkpoints should know.
+    ///
+    /// # Errors
+    /// If that is so, and starting over was not asked for.
+    pub fn refuse_lost_checkpoints(&self, bus: &dyn Bus, runtime: &Runtime) -> anyhow::Result<()> {
+        let Some(cluster) = self.cluster().filter(|cluster| !cluster.start_over) else { return Ok(()) };
+        if let Some(head) = runtime.block_on(bus.newest())? {
+            bail!(
+                "the bus holds weights {} of run {}, but there is no checkpoint to go on from: give --resume and the run's \
+                 directory, or --start-over to train anew from step 0",
+                head.version,
+                cluster.run
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Cluster {
+    /// The run's replay log.
+    ///
+    /// # Errors
+    /// If the server cannot be used.
+    pub fn log(&self, flags: &Flags, manifest: &Manifest, runtime: &Runtime) -> anyhow::Result<Arc<dyn ReplayLog>> {
+        let settings = RedisLogSettings {
+            server: self.redis.server(),
+            run: self.run.clone(),
+            row_bytes: manifest.row_layout().row_bytes(),
+            capacity_rows: flags.replay.log_rows,
+            capacity_bytes: flags.replay.log_bytes.0,
+            require_aof: self.redis.redis_require_aof,
+        };
+        Ok(Arc::new(runtime.block_on(RedisLog::open(settings)).context("cannot use the replay log in Redis")?))
+    }
+}
