@@ -255,7 +255,7 @@ impl Stages {
         }
         match appended {
             Ok(_) => Settle::Done,
-            Err(error @ (ReplayError::PartTooLarge { .. } | ReplayError::RowBytes { .. })) => self.refuse(&error),
+            Err(error) if error.refuses_part() => self.refuse(&error),
             Err(_) => Settle::Retry,
         }
     }
@@ -272,7 +272,7 @@ impl Stages {
                 StageCounts::add(&self.counts.stored_rows, u64::from(trajectory.row_count));
             }
             Ok(Appended::Duplicate) => StageCounts::add(&self.counts.store_duplicates, 1),
-            Err(ReplayError::PartTooLarge { .. } | ReplayError::RowBytes { .. }) => return appended,
+            Err(error) if error.refuses_part() => return appended,
             Err(error) => {
                 StageCounts::add(&self.counts.store_retries, 1);
                 self.troubles.failed(STORING, error);

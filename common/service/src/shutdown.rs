@@ -68,9 +68,10 @@ impl Stop {
         state.reason = Some(reason.to_owned());
         state.deadline = deadline;
         let then = std::mem::take(&mut state.then);
+        // Under the lock: who has seen the reason, or was woken, finds the stop requested too.
+        self.0.sender.send_replace(true);
         drop(state);
         self.0.asked.notify_all();
-        self.0.sender.send_replace(true);
         then.into_iter().for_each(|f| f());
     }
 
