@@ -16,7 +16,7 @@ use fogfall_game::{Game, mix};
 use fogfall_net::Net;
 use fogfall_pipeline::{Rounds, SelfPlaySettings, VersionedNet, Waiting};
 use fogfall_proto::{GameResult, Trajectory, Version};
-use fogfall_replay::{Appended, ReplayError};
+use fogfall_replay::Appended;
 use fogfall_selfplay::Origin;
 use fogfall_service::shutdown::Stop;
 
@@ -103,7 +103,7 @@ impl<G: Game> Lockstep<G> {
                 Ok(Appended::Stored) => break,
                 // By a start that was not in lockstep: it is in the window already.
                 Ok(Appended::Duplicate) => return Ok(true),
-                Err(error @ (ReplayError::PartTooLarge { .. } | ReplayError::RowBytes { .. })) => bail!(error),
+                Err(error) if error.refuses_part() => bail!(error),
                 Err(_) => {
                     alive();
                     if stop.wait(RETRY) {
