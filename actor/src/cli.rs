@@ -23,6 +23,7 @@ use crate::{
     promote::{EXIT_UNDECIDED, Promote, PromoteFlags},
     replay::Replay,
     rules::{Check, RulesReport},
+    seams::Seams,
     selfplay,
     solve::Solve,
     suitability::Measure,
@@ -37,10 +38,10 @@ const IN_ORDER: &str = "the settings are in order";
 ///
 /// # Errors
 /// Mistakes in flags, environment, file, rules or agents.
-pub fn run<S: GameSet>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
-    let Some((job, matches)) = matches.subcommand() else { return self_play::<S>(matches) };
+pub fn run<S: GameSet>(matches: &ArgMatches, seams: &Seams) -> anyhow::Result<ExitCode> {
+    let Some((job, matches)) = matches.subcommand() else { return self_play::<S>(matches, seams) };
     if job == "ingest" {
-        return ingest::<S>(matches);
+        return ingest::<S>(matches, seams);
     }
     telemetry::init(telemetry::LogFormat::Text, std::env::var(telemetry::FILTER_ENV).ok().as_deref())?;
     match job {
@@ -86,22 +87,22 @@ pub fn run<S: GameSet>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn self_play<S: GameSet>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
+fn self_play<S: GameSet>(matches: &ArgMatches, seams: &Seams) -> anyhow::Result<ExitCode> {
     let order = PlayOrder::read(matches, std::env::vars())?;
     if matches.get_flag(CHECK_CONFIG) {
         say(IN_ORDER)?
     } else {
-        selfplay::run::<S>(order)?
+        selfplay::run::<S>(order, seams)?
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn ingest<S: GameSet>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
+fn ingest<S: GameSet>(matches: &ArgMatches, seams: &Seams) -> anyhow::Result<ExitCode> {
     let order = IngestOrder::read(matches, std::env::vars())?;
     if matches.get_flag(CHECK_CONFIG) {
         say(IN_ORDER)?
     } else {
-        ingest::run::<S>(&order)?
+        ingest::run::<S>(&order, seams)?
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,7 +2,7 @@
 //! between agents, ratings of a run's checkpoints, tests for promotion, exact figures of agents in small games, replays
 //! of recorded games, checks of rules. Free of torch.
 //!
-//! [`main`] makes a studio's own actor ten lines long.
+//! [`main`] makes a studio's own actor ten lines long; [`main_through`] lets a test stand between it and its servers.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -23,6 +23,7 @@ mod parts;
 mod promote;
 pub mod replay;
 mod rules;
+mod seams;
 mod solve;
 mod suitability;
 mod wrap;
@@ -31,10 +32,17 @@ use std::process::ExitCode;
 
 use fogfall_game::GameSet;
 
+pub use seams::{Around, Seams};
+
 /// Runs the actor with the games of a set. The process's arguments and environment say what to do.
 pub fn main<S: GameSet>() -> ExitCode {
+    main_through::<S>(&Seams::default())
+}
+
+/// The same, with something between its services and their servers.
+pub fn main_through<S: GameSet>(seams: &Seams) -> ExitCode {
     let matches = commands::command::<S>().get_matches();
-    match cli::run::<S>(&matches) {
+    match cli::run::<S>(&matches, seams) {
         Ok(code) => code,
         Err(error) => {
             report(&error);

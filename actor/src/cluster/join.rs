@@ -7,12 +7,13 @@ use fogfall_bus::{Bus, BusError, NatsBus};
 use fogfall_proto::Manifest;
 
 use super::{order::Order, process::Process};
+use crate::Seams;
 
 /// Connects to the run's bus; `None` if the process is to stop first.
 ///
 /// # Errors
 /// If waiting cannot help.
-pub fn connect(process: &Process, order: &Order) -> anyhow::Result<Option<Arc<dyn Bus>>> {
+pub fn connect(process: &Process, order: &Order, seams: &Seams) -> anyhow::Result<Option<Arc<dyn Bus>>> {
     let (settings, run) = (order.bus(), &order.process.run);
     let connected = &process.needs.bus;
     let bus =
@@ -21,7 +22,7 @@ pub fn connect(process: &Process, order: &Order) -> anyhow::Result<Option<Arc<dy
         connected.met();
         tracing::info!(run, "connected to the bus");
     }
-    Ok(bus.map(|bus| Arc::new(bus) as Arc<dyn Bus>))
+    Ok(bus.map(|bus| (seams.bus)(Arc::new(bus))))
 }
 
 /// Waits until a learner has said what the run is; `None` if the process is to stop first.

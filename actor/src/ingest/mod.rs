@@ -16,7 +16,10 @@ use fogfall_pipeline::{Preset, Stages};
 use fogfall_proto::Manifest;
 use fogfall_replay::{RedisLog, RedisLogSettings, RedisServer, ReplayError, ReplayLog};
 
-use crate::cluster::{IngestOrder, Process, await_manifest, connect};
+use crate::{
+    Seams,
+    cluster::{IngestOrder, Process, await_manifest, connect},
+};
 
 use self::status::Meter;
 
@@ -27,14 +30,14 @@ const TICK: Duration = Duration::from_millis(250);
 ///
 /// # Errors
 /// If the replay log cannot be used as it is, or the stage has died.
-pub fn run<S: GameSet>(order: &IngestOrder) -> anyhow::Result<()> {
+pub fn run<S: GameSet>(order: &IngestOrder, seams: &Seams) -> anyhow::Result<()> {
     let mut meter = Meter::new()?;
     let process = Process::start(&order.order, meter.metrics(), "replay log")?;
-    let Some(bus) = connect(&process, &order.order)? else { return Ok(()) };
+    let Some(bus) = connect(&process, &order.order, seams)? else { return Ok(()) };
     let Some(manifest) = await_manifest(&process, &bus)? else { return Ok(()) };
     let Some(log) = open_log::<S>(&process, order, &manifest)? else { return Ok(()) };
     meter.begin(&manifest);
-    ingest(&process, &bus, &manifest, log, &mut meter)
+    ingest(&process, &bus, &manifest, (seams.log)(log), &mut meter)
 }
 
 /// Opens the run's replay log; `None` if the process is to stop first.

@@ -17,7 +17,10 @@ use fogfall_pipeline::{SelfPlaySettings, Stages, VersionedNet};
 use fogfall_proto::{Manifest, Version};
 use fogfall_selfplay::Origin;
 
-use crate::cluster::{PlayOrder, Process, await_manifest, connect, differences, play_settings};
+use crate::{
+    Seams,
+    cluster::{PlayOrder, Process, await_manifest, connect, differences, play_settings},
+};
 
 use self::{crew::Crew, status::Meter};
 
@@ -30,10 +33,10 @@ const UNTRAINED_SEED: u64 = 1;
 ///
 /// # Errors
 /// If the run cannot be played here, or a stage has died.
-pub fn run<S: GameSet>(order: PlayOrder) -> anyhow::Result<()> {
+pub fn run<S: GameSet>(order: PlayOrder, seams: &Seams) -> anyhow::Result<()> {
     let meter = Meter::new()?;
     let process = Process::start(&order.order, meter.metrics(), "weights")?;
-    let Some(bus) = connect(&process, &order.order)? else { return Ok(()) };
+    let Some(bus) = connect(&process, &order.order, seams)? else { return Ok(()) };
     let Some(manifest) = await_manifest(&process, &bus)? else { return Ok(()) };
     let (game, rules) = (manifest.game.clone(), manifest.rules.clone());
     let play = Play { order, process, bus, manifest, meter };
