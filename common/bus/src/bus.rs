@@ -4,12 +4,18 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fogfall_proto::{Manifest, PartId, Version, WeightsHead};
+use fogfall_proto::{Heartbeat, Manifest, PartId, Version, WeightsHead};
 
 use crate::BusError;
 
 /// A future behind a trait object.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// How often a process of a run says that it lives, and up to a quarter less, so that they do not all speak at once.
+pub const BEAT_EVERY: Duration = Duration::from_secs(10);
+
+/// Whoever has not been heard for so long is taken for gone: three beats were missed.
+pub const GONE_AFTER: Duration = Duration::from_secs(35);
 
 /// What a publication did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +79,25 @@ pub struct Fill {
     pub capacity_bytes: u64,
 }
 
-/// Carries one run's manifest, trajectories and weights.
+/// The parts put aside, at a glance.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PutAside {
+    /// How many are kept.
+    pub kept: u64,
+    /// The newest.
+    pub newest: Option<DeadLetter>,
+}
+
+/// A process of the run that has been heard lately.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// What it said last.
+    pub beat: Heartbeat,
+    /// How long ago the bus heard it, by the bus's own clock.
+    pub age: Duration,
+}
+
+/// Carries one run's manifest, trajectories and weights, and what its processes say of themselves.
 ///
 /// Trajectories: at least once, at most one stored copy per part id within a window, first deliveries in order of each
 /// publisher. Weights: newest wins, never back. Every wait has a deadline.
@@ -119,6 +143,12 @@ pub trait Bus: Send + Sync {
     /// [`BusError`] if the bus does not answer.
     fn dead_letters(&self) -> BoxFuture<'_, Result<Vec<DeadLetter>, BusError>>;
 
+    /// How many parts are put aside, and the newest.
+    ///
+    /// # Errors
+    /// [`BusError`] if the bus does not answer.
+    fn put_aside(&self) -> BoxFuture<'_, Result<PutAside, BusError>>;
+
     /// How full the store is.
     ///
     /// # Errors
@@ -154,4 +184,24 @@ pub trait Bus: Send + Sync {
     /// # Errors
     /// [`BusError::Gone`] if newer ones have replaced it, [`BusError::Damaged`].
     fn fetch<'a>(&'a self, head: &'a WeightsHead) -> BoxFuture<'a, Result<Arc<[u8]>, BusError>>;
+
+    /// How long ago the newest weights were stored, by the bus's own clock; none if there are none.
+    ///
+    /// # Errors
+    /// [`BusError`] if the bus does not answer.
+    fn weights_age(&self) -> BoxFuture<'_, Result<Option<Duration>, BusError>>;
+
+    /// Says that a process of the run lives. It replaces what the process said before, and is forgotten after
+    /// [`GONE_AFTER`]; a process whose stage is `Ended` is forgotten at once.
+    ///
+    /// # Errors
+    /// [`BusError`] if the bus does not answer. Nothing depends on it: the next beat makes up for it.
+    fn beat(&self, beat: Heartbeat) -> BoxFuture<'_, Result<(), BusError>>;
+
+    /// All processes of the run that have been heard lately, by role and then life. What cannot be read, as it comes from a
+    /// version that is too new, is left out.
+    ///
+    /// # Errors
+    /// [`BusError`] if the bus does not answer.
+    fn alive(&self) -> BoxFuture<'_, Result<Vec<Member>, BusError>>;
 }

@@ -8,12 +8,15 @@
 mod bus;
 mod error;
 mod faults;
+mod members;
 mod memory;
 mod nats;
 mod queue;
 mod weights;
 
-pub use bus::{BoxFuture, Bus, DeadLetter, Delivery, Fill, Published, Receipt, Settle};
+pub use bus::{
+    BEAT_EVERY, BoxFuture, Bus, DeadLetter, Delivery, Fill, GONE_AFTER, Member, Published, PutAside, Receipt, Settle,
+};
 pub use error::BusError;
 pub use faults::Faults;
 pub use memory::{MemoryBus, MemoryBusSettings};

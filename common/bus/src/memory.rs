@@ -3,13 +3,16 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use fogfall_proto::{Manifest, PartId, Version, WeightsHead};
+use fogfall_proto::{Heartbeat, Manifest, PartId, Version, WeightsHead};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-use crate::bus::{BoxFuture, Bus, DeadLetter, Delivery, Fill, Published, Receipt, Settle};
+use crate::bus::{
+    BoxFuture, Bus, DeadLetter, Delivery, Fill, GONE_AFTER, Member, Published, PutAside, Receipt, Settle,
+};
 use crate::error::BusError;
 use crate::faults::{Draws, Faults};
+use crate::members::Members;
 use crate::queue::{Queue, QueueLimits};
 use crate::weights::Weights;
 
@@ -22,6 +25,8 @@ pub struct MemoryBusSettings {
     pub settle_within: Duration,
     /// Weights held; older ones are gone.
     pub keep_weights: usize,
+    /// Whoever has not been heard for so long is forgotten.
+    pub gone_after: Duration,
     /// What goes wrong on purpose.
     pub faults: Faults,
 }
@@ -31,6 +36,8 @@ pub struct MemoryBusSettings {
 pub struct MemoryBus {
     queue: Mutex<Queue>,
     weights: Mutex<Weights>,
+    members: Mutex<Members>,
+    gone_after: Duration,
     /// Woken when something may have become ready.
     ready: Notify,
     newest: watch::Sender<Option<WeightsHead>>,
@@ -42,6 +49,7 @@ impl Default for MemoryBusSettings {
             capacity_bytes: 64 << 20,
             settle_within: Duration::from_secs(30),
             keep_weights: 3,
+            gone_after: GONE_AFTER,
             faults: Faults::default(),
         }
     }
@@ -50,11 +58,13 @@ impl Default for MemoryBusSettings {
 impl MemoryBus {
     /// An empty bus.
     pub fn new(settings: MemoryBusSettings) -> Self {
-        let MemoryBusSettings { capacity_bytes, settle_within, keep_weights, faults } = settings;
+        let MemoryBusSettings { capacity_bytes, settle_within, keep_weights, gone_after, faults } = settings;
         let queue = Queue::new(QueueLimits { capacity_bytes, settle_within }, Draws::new(faults));
         Self {
             queue: Mutex::new(queue),
             weights: Mutex::new(Weights::new(keep_weights)),
+            members: Mutex::default(),
+            gone_after,
             ready: Notify::new(),
             newest: watch::Sender::new(None),
         }
@@ -66,6 +76,10 @@ impl MemoryBus {
 
     fn weights(&self) -> MutexGuard<'_, Weights> {
         self.weights.lock().expect("no holder of the weights panics")
+    }
+
+    fn members(&self) -> MutexGuard<'_, Members> {
+        self.members.lock().expect("no holder of the members panics")
     }
 }
 
@@ -121,6 +135,13 @@ impl Bus for MemoryBus {
         Box::pin(async { Ok(self.queue().dead_letters()) })
     }
 
+    fn put_aside(&self) -> BoxFuture<'_, Result<PutAside, BusError>> {
+        Box::pin(async {
+            let mut letters = self.queue().dead_letters();
+            Ok(PutAside { kept: letters.len() as u64, newest: letters.pop() })
+        })
+    }
+
     fn fill(&self) -> BoxFuture<'_, Result<Fill, BusError>> {
         Box::pin(async { Ok(self.queue().fill()) })
     }
@@ -128,7 +149,7 @@ impl Bus for MemoryBus {
     fn announce(&self, epoch: u32, head: WeightsHead, blob: Arc<[u8]>) -> BoxFuture<'_, Result<(), BusError>> {
         Box::pin(async move {
             let mut weights = self.weights();
-            weights.announce(epoch, head, blob)?;
+            weights.announce(epoch, head, blob, Instant::now())?;
             self.newest.send_replace(weights.newest().cloned());
             Ok(())
         })
@@ -153,5 +174,20 @@ impl Bus for MemoryBus {
 
     fn fetch<'a>(&'a self, head: &'a WeightsHead) -> BoxFuture<'a, Result<Arc<[u8]>, BusError>> {
         Box::pin(async move { self.weights().fetch(head) })
+    }
+
+    fn weights_age(&self) -> BoxFuture<'_, Result<Option<Duration>, BusError>> {
+        Box::pin(async { Ok(self.weights().announced().map(|at| at.elapsed())) })
+    }
+
+    fn beat(&self, beat: Heartbeat) -> BoxFuture<'_, Result<(), BusError>> {
+        Box::pin(async move {
+            self.members().hear(beat, Instant::now(), self.gone_after);
+            Ok(())
+        })
+    }
+
+    fn alive(&self) -> BoxFuture<'_, Result<Vec<Member>, BusError>> {
+        Box::pin(async { Ok(self.members().alive(Instant::now(), self.gone_after)) })
     }
 }

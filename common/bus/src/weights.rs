@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fogfall_proto::{Manifest, Version, WeightsHead, digest};
+use tokio::time::Instant;
 
 use crate::BusError;
 
@@ -14,12 +15,13 @@ pub(crate) struct Weights {
     epoch: u32,
     manifest: Option<Manifest>,
     newest: Option<WeightsHead>,
+    announced: Option<Instant>,
     blobs: BTreeMap<Version, Arc<[u8]>>,
 }
 
 impl Weights {
     pub(crate) fn new(keep: usize) -> Self {
-        Self { keep: keep.max(1), epoch: 0, manifest: None, newest: None, blobs: BTreeMap::new() }
+        Self { keep: keep.max(1), epoch: 0, manifest: None, newest: None, announced: None, blobs: BTreeMap::new() }
     }
 
     pub(crate) fn claim(&mut self, manifest: &Manifest, above: u32) -> Result<u32, BusError> {
@@ -35,7 +37,13 @@ impl Weights {
         self.manifest.as_ref()
     }
 
-    pub(crate) fn announce(&mut self, epoch: u32, head: WeightsHead, blob: Arc<[u8]>) -> Result<(), BusError> {
+    pub(crate) fn announce(
+        &mut self,
+        epoch: u32,
+        head: WeightsHead,
+        blob: Arc<[u8]>,
+        now: Instant,
+    ) -> Result<(), BusError> {
         may_announce(self.epoch, self.newest.as_ref(), epoch, &head)?;
         check(&head, &blob)?;
         let version = head.version;
@@ -43,12 +51,17 @@ impl Weights {
         while self.blobs.len() > self.keep {
             self.blobs.pop_first();
         }
-        self.newest = Some(head);
+        (self.newest, self.announced) = (Some(head), Some(now));
         Ok(())
     }
 
     pub(crate) fn newest(&self) -> Option<&WeightsHead> {
         self.newest.as_ref()
+    }
+
+    /// When the newest were announced.
+    pub(crate) fn announced(&self) -> Option<Instant> {
+        self.announced
     }
 
     pub(crate) fn fetch(&self, head: &WeightsHead) -> Result<Arc<[u8]>, BusError> {

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fogfall_bus::{Bus, Faults, MemoryBus, MemoryBusSettings};
-use fogfall_testkit::bus::{CAPACITY_BYTES, KEEP_WEIGHTS, SETTLE_WITHIN, conformance, nothing_is_lost};
+use fogfall_testkit::bus::{CAPACITY_BYTES, GONE_AFTER, KEEP_WEIGHTS, SETTLE_WITHIN, conformance, nothing_is_lost};
 
 fn bus(faults: Faults) -> Arc<dyn Bus> {
     Arc::new(MemoryBus::new(MemoryBusSettings {
         capacity_bytes: CAPACITY_BYTES,
         settle_within: SETTLE_WITHIN,
         keep_weights: KEEP_WEIGHTS,
+        gone_after: GONE_AFTER,
         faults,
     }))
 }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fogfall_bus::{Bus, BusError, NatsAuth, NatsBus, NatsLimits, NatsSettings, Published, Settle};
-use fogfall_proto::{PartId, Version, WeightsHead, digest};
-use fogfall_testkit::bus::{CAPACITY_BYTES, KEEP_WEIGHTS, SETTLE_WITHIN, conformance, manifest, nothing_is_lost};
+use fogfall_proto::{Heartbeat, PartId, Role, Version, WeightsHead, digest};
+use fogfall_testkit::bus::{
+    CAPACITY_BYTES, GONE_AFTER, KEEP_WEIGHTS, SETTLE_WITHIN, conformance, manifest, nothing_is_lost,
+};
 use fogfall_testkit::nats::NatsServer;
 use tokio::net::TcpListener;
 
@@ -24,6 +26,7 @@ fn settings(server: &NatsServer) -> NatsSettings {
             settle_within: SETTLE_WITHIN,
             max_unsettled: 1000,
             keep_weights: KEEP_WEIGHTS,
+            gone_after: GONE_AFTER,
             ..NatsLimits::default()
         },
         fetch_jitter: Duration::ZERO,
@@ -321,6 +324,46 @@ async fn learners_that_claim_at_once_get_different_epochs() {
 }
 
 #[tokio::test]
+async fn a_thousand_members_are_read_and_nothing_is_left_on_the_server() {
+    let server = NatsServer::start();
+    let mut settings = settings(&server);
+    settings.limits.gone_after = LONG * 10;
+    let bus = Arc::new(connect(&settings).await);
+    let beats = (0..1000_u64).map(|life| {
+        let bus = Arc::clone(&bus);
+        async move { bus.beat(Heartbeat { games: life, ..Heartbeat::new("r", Role::Actor, life, "pod") }).await }
+    });
+    for beat in futures_util::future::join_all(beats).await {
+        assert_eq!(beat, Ok(()));
+    }
+    let members = bus.alive().await.unwrap();
+    assert_eq!(
+        members.iter().map(|m| (m.beat.life, m.beat.games)).collect::<Vec<_>>(),
+        (0..1000).map(|i| (i, i)).collect::<Vec<_>>()
+    );
+    let context = async_nats::jetstream::new(async_nats::connect(server.url()).await.unwrap());
+    let state = context.get_stream("fogfall-alive-r").await.unwrap().cached_info().state.clone();
+    assert_eq!((state.messages, state.consumer_count), (1000, 0));
+}
+
+#[tokio::test]
+async fn members_are_heard_again_after_a_restart_of_the_server_and_strangers_are_left_out() {
+    let mut server = NatsServer::start();
+    let bus = connect(&NatsSettings { answer_within: LONG, ..settings(&server) }).await;
+    let beat = |life| Heartbeat::new("r", Role::Actor, life, "pod");
+    bus.beat(beat(1)).await.unwrap();
+    server.restart();
+    let next_beats = async { while bus.beat(beat(2)).await.is_err() {} };
+    tokio::time::timeout(LONG, next_beats).await.expect("the stream is still there");
+    let client = async_nats::connect(server.url()).await.unwrap();
+    client.publish("fogfall.r.alive.stranger", "no heartbeat".into()).await.unwrap();
+    client.flush().await.unwrap();
+    let alive = bus.alive().await.unwrap();
+    assert!(alive.iter().any(|member| member.beat == beat(2)), "{alive:?}");
+    assert!(alive.iter().all(|member| [1, 2].contains(&member.beat.life)), "{alive:?}");
+}
+
+#[tokio::test]
 async fn each_role_can_do_its_work_and_no_more() {
     let permissions = include_str!("../../../docs/nats-permissions.conf").replace("RUN", "r");
     let server = NatsServer::start_with(&permissions);
@@ -329,7 +372,8 @@ async fn each_role_can_do_its_work_and_no_more() {
         connect(&NatsSettings { auth, set_up, answer_within: Duration::from_secs(4), ..settings(&server) }).await
     };
     let learner = role("learner", true).await;
-    let (ingest, actor) = (role("ingest", false).await, role("actor", false).await);
+    let (ingest, actor, operator) =
+        (role("ingest", false).await, role("actor", false).await, role("operator", false).await);
     let epoch = learner.claim(&manifest(), 0).await.unwrap();
     for step in 0..4 {
         let (head, blob) = weights(epoch, step, 1000);
@@ -352,7 +396,26 @@ async fn each_role_can_do_its_work_and_no_more() {
     assert_eq!(ingest.dead_letters().await.unwrap().len(), 1);
     assert_eq!(learner.dead_letters().await.unwrap().len(), 1);
 
-    for intruder in [&actor, &ingest] {
+    for (life, (member, role)) in
+        [(&actor, Role::Actor), (&ingest, Role::Ingester), (&learner, Role::Learner)].into_iter().enumerate()
+    {
+        assert_eq!(member.beat(Heartbeat::new("r", role, life as u64, "pod")).await, Ok(()));
+    }
+    assert_eq!(operator.alive().await.unwrap().len(), 3);
+    assert_eq!(operator.manifest().await, Ok(Some(manifest())));
+    assert_eq!(operator.newest().await, Ok(Some(newest.clone())));
+    assert!(operator.weights_age().await.unwrap().unwrap() < LONG);
+    assert_eq!(operator.put_aside().await.unwrap().kept, 1);
+    assert_eq!(operator.fill().await.unwrap().parts, 0);
+    for refused in [
+        operator.publish(part(9), [1; 100].into()).await.map(drop),
+        operator.pull(1, Duration::ZERO).await.map(drop),
+        operator.beat(Heartbeat::new("r", Role::Actor, 9, "pod")).await,
+    ] {
+        assert!(matches!(refused, Err(BusError::Refused { .. })), "{refused:?}");
+    }
+
+    for intruder in [&actor, &ingest, &operator] {
         let (head, blob) = weights(epoch, 9, 1000);
         let refused = intruder.announce(epoch, head, blob).await;
         assert!(matches!(&refused, Err(BusError::Refused { reason, .. }) if reason.contains("weights")), "{refused:?}");

@@ -96,6 +96,7 @@ fn nothing_is_lost_or_counted_twice_from_slot_to_window() {
         settle_within: Duration::from_millis(20),
         keep_weights: 2,
         faults,
+        ..MemoryBusSettings::default()
     };
     let bus: Arc<dyn Bus> = Arc::new(MemoryBus::new(settings));
     assert_eq!(runtime.block_on(bus.claim(&manifest, 0)).unwrap(), 1);

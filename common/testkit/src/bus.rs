@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fogfall_bus::{Bus, BusError, Delivery, Published, Settle};
-use fogfall_proto::{Manifest, NamedLen, PartId, Version, WIRE_VERSION, WeightsHead, digest};
+use fogfall_bus::{Bus, BusError, Delivery, Published, PutAside, Settle};
+use fogfall_proto::{Heartbeat, Manifest, NamedLen, PartId, Role, Stage, Version, WIRE_VERSION, WeightsHead, digest};
 
 /// Bytes of trajectories that the buses under test store.
 pub const CAPACITY_BYTES: u64 = 64 << 10;
@@ -16,6 +16,8 @@ pub const CAPACITY_BYTES: u64 = 64 << 10;
 pub const SETTLE_WITHIN: Duration = Duration::from_secs(2);
 /// Weights that the buses under test hold.
 pub const KEEP_WEIGHTS: usize = 3;
+/// When the buses under test forget who has fallen silent.
+pub const GONE_AFTER: Duration = Duration::from_secs(4);
 
 /// Long enough for anything that is to happen.
 const LONG: Duration = Duration::from_secs(20);
@@ -47,6 +49,7 @@ pub async fn conformance(mut fresh: impl AsyncFnMut() -> Arc<dyn Bus>) {
     whoever_waits_for_weights_is_woken(fresh().await).await;
     an_older_epoch_is_fenced(&*fresh().await).await;
     a_run_keeps_its_identity(&*fresh().await).await;
+    members_are_there_until_they_end_or_fall_silent(&*fresh().await).await;
 }
 
 fn part(publisher: u64, sequence: u64) -> PartId {
@@ -107,6 +110,9 @@ async fn a_new_bus_is_empty(bus: &dyn Bus) {
     assert!(pull(bus, SHORT).await.is_empty());
     assert_eq!(bus.newer_than(None, SHORT).await, Ok(None));
     assert_eq!(bus.dead_letters().await, Ok(vec![]));
+    assert_eq!(bus.put_aside().await, Ok(PutAside::default()));
+    assert_eq!(bus.weights_age().await, Ok(None));
+    assert_eq!(bus.alive().await, Ok(vec![]));
     assert_eq!(fill(bus, 0).await, (0, 0));
 }
 
@@ -223,6 +229,12 @@ async fn poison_is_put_aside(bus: &dyn Bus) {
     assert_eq!(dead.len(), 1);
     assert_eq!((dead[0].part, dead[0].reason.as_str()), (part(1, 0), "not a trajectory"));
     assert_eq!(dead[0].bytes, message(10, 7));
+    assert_eq!(bus.put_aside().await, Ok(PutAside { kept: 1, newest: dead.first().cloned() }));
+    publish(bus, part(1, 1), message(10, 8)).await;
+    let got = pull(bus, LONG).await;
+    settle(bus, &got[0], Settle::Poison("nor this".into())).await;
+    let aside = bus.put_aside().await.expect("a bus that is up answers");
+    assert_eq!((aside.kept, aside.newest.map(|letter| letter.reason)), (2, Some("nor this".into())));
 }
 
 async fn competing_consumers_share_the_parts(bus: Arc<dyn Bus>) {
@@ -276,6 +288,8 @@ async fn weights_only_grow_and_are_checked(bus: &dyn Bus) {
     let (head, blob) = weights(epoch, 10);
     assert_eq!(bus.announce(epoch, head.clone(), Arc::clone(&blob)).await, Ok(()));
     assert_eq!(bus.newest().await, Ok(Some(head.clone())));
+    let age = bus.weights_age().await.expect("a bus that is up answers");
+    assert!(age.is_some_and(|age| age < SOON), "{age:?}");
     assert_eq!(bus.fetch(&head).await, Ok(Arc::clone(&blob)));
     for step in [9, 10] {
         let (old, blob) = weights(epoch, step);
@@ -366,6 +380,31 @@ async fn a_run_keeps_its_identity(bus: &dyn Bus) {
     let changed = Manifest { settings: [("simulations".to_owned(), "32".to_owned())].into(), ..manifest() };
     bus.claim(&changed, 0).await.expect("settings may change");
     assert_eq!(bus.manifest().await, Ok(Some(changed)));
+}
+
+fn beat(role: Role, life: u64, games: u64) -> Heartbeat {
+    Heartbeat { stage: Stage::Working, games, ..Heartbeat::new("r", role, life, "pod-1") }
+}
+
+async fn members_are_there_until_they_end_or_fall_silent(bus: &dyn Bus) {
+    let say = async |beat: Heartbeat| bus.beat(beat).await.expect("a bus that is up answers");
+    let alive = async || {
+        let members = bus.alive().await.expect("a bus that is up answers");
+        assert!(members.iter().all(|member| member.age < GONE_AFTER), "{members:?}");
+        members.into_iter().map(|member| member.beat).collect::<Vec<_>>()
+    };
+    say(beat(Role::Learner, 1, 0)).await;
+    say(beat(Role::Actor, u64::MAX, 1)).await;
+    say(beat(Role::Actor, 2, 1)).await;
+    say(beat(Role::Actor, 2, 5)).await;
+    let all = [beat(Role::Actor, 2, 5), beat(Role::Actor, u64::MAX, 1), beat(Role::Learner, 1, 0)];
+    assert_eq!(alive().await, all);
+    say(Heartbeat { stage: Stage::Ended, ..beat(Role::Actor, 2, 6) }).await;
+    assert_eq!(alive().await, all[1..]);
+    assert!(pull(bus, GONE_AFTER * 2).await.is_empty()); // silence
+    assert_eq!(alive().await, []);
+    say(beat(Role::Actor, 2, 7)).await;
+    assert_eq!(alive().await, [beat(Role::Actor, 2, 7)]);
 }
 
 /// What [`nothing_is_lost`] saw.

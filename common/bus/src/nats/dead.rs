@@ -9,7 +9,7 @@ use fogfall_proto::PartId;
 use super::link::{Failed, Link, failed};
 use super::names::{Names, part_of};
 use crate::BusError;
-use crate::bus::DeadLetter;
+use crate::bus::{DeadLetter, PutAside};
 
 /// Most parts kept.
 pub(crate) const KEEP: i64 = 100;
@@ -51,6 +51,21 @@ pub(crate) async fn letters(link: &Link, names: &Names) -> Result<Vec<DeadLetter
         letters.extend(link.persist(WHAT, || letter(link, names, sequence)).await?);
     }
     Ok(letters)
+}
+
+/// How many are kept, and the newest: two requests.
+pub(crate) async fn at_a_glance(link: &Link, names: &Names) -> Result<PutAside, BusError> {
+    const WHAT: &str = "ask for the parts put aside";
+    let state = link.persist(WHAT, || async {
+        let stream = link.jetstream.get_stream_no_info(names.dead()).await.map_err(|e| failed(WHAT, &e))?;
+        Ok(stream.get_info().await.map_err(|e| failed(WHAT, &e))?.state)
+    });
+    let state = state.await?;
+    if state.messages == 0 {
+        return Ok(PutAside::default());
+    }
+    let newest = link.persist(WHAT, || letter(link, names, state.last_sequence)).await?;
+    Ok(PutAside { kept: state.messages, newest })
 }
 
 async fn letter(link: &Link, names: &Names, sequence: u64) -> Result<Option<DeadLetter>, Failed> {

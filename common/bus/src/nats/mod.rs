@@ -8,6 +8,7 @@
 //! | its consumer `ingest` | what is handed out to ingesters | deliveries not settled |
 //! | stream `fogfall-dead-R` | parts put aside, at `fogfall.R.dead` | 100 parts, bytes; the oldest go |
 //! | stream `fogfall-weights-R` | weights in chunks, at `fogfall.R.weights.EPOCH.STEP.CHUNK` | versions, bytes |
+//! | stream `fogfall-alive-R` | heartbeats, at `fogfall.R.alive.ID` | one for each process; they age and go |
 //! | bucket `fogfall-R` | `lead`: epoch and newest weights; `manifest` | one value each |
 //!
 //! `fogfall.R.news` says that there are newer weights. Nothing stores it and nothing depends on it: whoever waits asks
@@ -23,6 +24,7 @@ mod dead;
 mod ingest;
 mod lead;
 mod link;
+mod members;
 mod names;
 mod patience;
 mod publish;
@@ -33,7 +35,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use fogfall_proto::{Manifest, PartId, Version, WeightsHead};
+use fogfall_proto::{Heartbeat, Manifest, PartId, Version, WeightsHead};
 use futures_util::StreamExt;
 use tokio::time::{Instant, timeout};
 
@@ -41,10 +43,11 @@ use self::blobs::Blobs;
 use self::ingest::Ingest;
 use self::lead::Lead;
 use self::link::Link;
+use self::members::StreamNow;
 use self::names::Names;
 use self::publish::Publisher;
 pub use self::settings::{NatsAuth, NatsLimits, NatsSettings, NatsTls};
-use crate::bus::{BoxFuture, Bus, DeadLetter, Delivery, Fill, Published, Receipt, Settle};
+use crate::bus::{BoxFuture, Bus, DeadLetter, Delivery, Fill, Member, Published, PutAside, Receipt, Settle};
 use crate::error::BusError;
 use crate::weights::check;
 
@@ -123,6 +126,17 @@ impl NatsBus {
             let _ = timeout(left.min(ask_again), news.next()).await; // either way the server is asked
         }
     }
+
+    async fn weights_age(&self) -> Result<Option<Duration>, BusError> {
+        const WHAT: &str = "ask how old the weights are";
+        if self.lead.newest(&self.link).await?.is_none() {
+            return Ok(None);
+        }
+        // The newest are stored last.
+        let stream = self.names.weights();
+        let now = self.link.persist(WHAT, || StreamNow::ask(&self.link, WHAT, &stream)).await?;
+        Ok(now.newest_age())
+    }
 }
 
 impl Bus for NatsBus {
@@ -153,6 +167,10 @@ impl Bus for NatsBus {
         Box::pin(dead::letters(&self.link, &self.names))
     }
 
+    fn put_aside(&self) -> BoxFuture<'_, Result<PutAside, BusError>> {
+        Box::pin(dead::at_a_glance(&self.link, &self.names))
+    }
+
     fn fill(&self) -> BoxFuture<'_, Result<Fill, BusError>> {
         Box::pin(self.ingest.fill(&self.link))
     }
@@ -175,5 +193,17 @@ impl Bus for NatsBus {
 
     fn fetch<'a>(&'a self, head: &'a WeightsHead) -> BoxFuture<'a, Result<Arc<[u8]>, BusError>> {
         Box::pin(self.blobs.fetch(&self.link, head))
+    }
+
+    fn weights_age(&self) -> BoxFuture<'_, Result<Option<Duration>, BusError>> {
+        Box::pin(self.weights_age())
+    }
+
+    fn beat(&self, beat: Heartbeat) -> BoxFuture<'_, Result<(), BusError>> {
+        Box::pin(async move { members::beat(&self.link, &self.names, &beat).await })
+    }
+
+    fn alive(&self) -> BoxFuture<'_, Result<Vec<Member>, BusError>> {
+        Box::pin(members::alive(&self.link, &self.names))
     }
 }

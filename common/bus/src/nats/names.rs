@@ -95,6 +95,21 @@ impl Names {
         format!("fogfall.{}.weights.{epoch}.{step}", self.run)
     }
 
+    /// Stream of heartbeats.
+    pub(crate) fn members(&self) -> String {
+        format!("fogfall-alive-{}", self.run)
+    }
+
+    /// All its subjects.
+    pub(crate) fn members_subjects(&self) -> String {
+        format!("fogfall.{}.alive.*", self.run)
+    }
+
+    /// The subject of one process.
+    pub(crate) fn member_subject(&self, life: u64) -> String {
+        format!("fogfall.{}.alive.{life:016x}", self.run)
+    }
+
     /// Bucket of manifest and lead.
     pub(crate) fn bucket(&self) -> String {
         format!("fogfall-{}", self.run)

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::bus::GONE_AFTER;
+
 /// Where the servers are, who we are, and how long anything may take.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NatsSettings {
@@ -91,6 +93,8 @@ pub struct NatsLimits {
     pub max_unsettled: u32,
     /// Weights held; older ones are gone.
     pub keep_weights: usize,
+    /// Whoever has not been heard for so long is forgotten.
+    pub gone_after: Duration,
     /// Copies of everything in a cluster of servers: 1, 3 or 5.
     pub replicas: usize,
 }
@@ -122,6 +126,7 @@ impl Default for NatsLimits {
             settle_within: Duration::from_secs(30),
             max_unsettled: 2048,
             keep_weights: 3,
+            gone_after: GONE_AFTER,
             replicas: 1,
         }
     }

@@ -1,8 +1,7 @@
-//! What a run needs on the server: three streams, a bucket and a consumer. Each is created if it is missing and compared
+//! What a run needs on the server: four streams, a bucket and a consumer. Each is created if it is missing and compared
 //! setting by setting if it is there: two programs that disagree must not share a run.
 
 use std::fmt::Debug;
-use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, pull};
 use async_nats::jetstream::context::{ConsumerInfoErrorKind, CreateStreamErrorKind, GetStreamErrorKind};
@@ -16,6 +15,8 @@ use crate::BusError;
 
 /// No limit, as the server writes it.
 const NONE: i64 = -1;
+/// Bytes of heartbeats stored: those of about ten thousand processes.
+const MEMBERS_BYTES: u64 = 8 << 20;
 
 /// Creates and checks everything.
 pub(crate) async fn set_up(link: &Link, names: &Names, limits: &NatsLimits) -> Result<(), BusError> {
@@ -26,7 +27,7 @@ pub(crate) async fn set_up(link: &Link, names: &Names, limits: &NatsLimits) -> R
     link.persist("set up the consumer", || ensure_consumer(link, &stream, &consumer)).await
 }
 
-fn streams(names: &Names, limits: &NatsLimits) -> [Config; 4] {
+fn streams(names: &Names, limits: &NatsLimits) -> [Config; 5] {
     let common = Config {
         max_messages: NONE,
         max_messages_per_subject: NONE,
@@ -61,6 +62,17 @@ fn streams(names: &Names, limits: &NatsLimits) -> [Config; 4] {
         max_messages_per_subject: 1,
         ..common.clone()
     };
+    let members = Config {
+        name: names.members(),
+        subjects: vec![names.members_subjects()],
+        discard: DiscardPolicy::Old,
+        max_bytes: bytes(MEMBERS_BYTES),
+        max_messages_per_subject: 1,
+        max_age: limits.gone_after,
+        // The server allows none that is longer.
+        duplicate_window: limits.duplicate_window.min(limits.gone_after),
+        ..common.clone()
+    };
     let bucket = Config {
         name: names.bucket_stream(),
         subjects: vec![names.bucket_subjects()],
@@ -70,7 +82,7 @@ fn streams(names: &Names, limits: &NatsLimits) -> [Config; 4] {
         deny_delete: true,
         ..common
     };
-    [trajectories, dead, weights, bucket]
+    [trajectories, dead, weights, members, bucket]
 }
 
 /// The one consumer of trajectories. Deliveries are not limited: what can never be taken is put aside by who knows.
@@ -114,7 +126,7 @@ async fn ensure_stream(link: &Link, wanted: &Config) -> Result<(), Failed> {
     check.same("max_bytes", &found.max_bytes, &wanted.max_bytes);
     check.same("max_messages", &found.max_messages, &wanted.max_messages);
     check.same("max_messages_per_subject", &found.max_messages_per_subject, &wanted.max_messages_per_subject);
-    check.same("max_age", &found.max_age, &Duration::ZERO);
+    check.same("max_age", &found.max_age, &wanted.max_age);
     check.same("duplicate_window", &found.duplicate_window, &wanted.duplicate_window);
     check.same("allow_direct", &found.allow_direct, &wanted.allow_direct);
     check.done()
