@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Command, value_parser};
 use fogfall_game::GameSet;
-use fogfall_pipeline::{NatsFlags, RedisFlags, SearchFlags};
+use fogfall_pipeline::{LogFlags, NatsFlags, RedisFlags, SearchFlags};
 use fogfall_service::settings::{with_config, with_settings};
 
 use crate::{
     agent::ChoiceFlags,
-    cluster::{LogFlags, PlayerFlags, ProcessFlags},
+    cluster::{PlayerFlags, ProcessFlags},
     promote::PromoteFlags,
 };
 

@@ -64,7 +64,7 @@ impl Beginning {
             (None, Some(run)) => run.to_owned(),
             (None, None) => dir.run_id(),
         };
-        let manifest = resume::manifest(run, info, &flags.network, flags.play_texts());
+        let manifest = resume::manifest(run, info, flags);
         let mut notices: Vec<_> = flags.search.search(info).leak_warning(info).into_iter().collect();
         let (trainer, untrained) = match stored {
             Some(_) => go_on(order, &manifest, dir, &mut notices)?,

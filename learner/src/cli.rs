@@ -9,7 +9,7 @@ use std::{
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use fogfall_game::{Game, GameSet, GameVisitor};
-use fogfall_pipeline::{NatsFlags, PlayFlags, Preset, RedisFlags, SearchFlags};
+use fogfall_pipeline::{LogFlags, NatsFlags, PlayFlags, Preset, RedisFlags, SearchFlags};
 use fogfall_service::settings::{Key, Loader, Settings, with_config, with_settings};
 
 use crate::{
@@ -34,6 +34,8 @@ pub struct Flags {
     pub train: TrainFlags,
     /// Replay.
     pub replay: ReplayFlags,
+    /// Replay log.
+    pub log: LogFlags,
     /// Lockstep.
     pub lockstep: LockstepFlags,
     /// Run.
@@ -48,6 +50,7 @@ impl Flags {
             network: loader.load(),
             train: loader.load(),
             replay: loader.load(),
+            log: loader.load(),
             lockstep: loader.load(),
             run: loader.load(),
         }
@@ -57,7 +60,8 @@ impl Flags {
     pub fn texts(&self) -> BTreeMap<String, String> {
         let mut texts = self.search.texts();
         let groups = [self.play.texts(), self.network.texts(), self.train.texts(), self.replay.texts()];
-        texts.extend(groups.into_iter().chain([self.lockstep.texts(), self.run.texts()]).flatten());
+        let more = [self.log.texts(), self.lockstep.texts(), self.run.texts()];
+        texts.extend(groups.into_iter().chain(more).flatten());
         texts
     }
 
@@ -69,7 +73,7 @@ impl Flags {
     /// What is known of each.
     pub fn keys() -> impl Iterator<Item = &'static Key> {
         let groups = [SearchFlags::keys(), PlayFlags::keys(), NetworkFlags::keys()];
-        let more = [TrainFlags::keys(), ReplayFlags::keys(), LockstepFlags::keys(), RunFlags::keys()];
+        let more = [TrainFlags::keys(), ReplayFlags::keys(), LogFlags::keys(), LockstepFlags::keys(), RunFlags::keys()];
         groups.into_iter().chain(more).flatten()
     }
 }
@@ -190,7 +194,7 @@ pub fn command<S: GameSet>() -> Command {
     let command = with_settings::<PlayFlags>(command);
     let command = with_settings::<NetworkFlags>(command);
     let command = with_settings::<TrainFlags>(command);
-    let command = with_settings::<ReplayFlags>(command);
+    let command = with_settings::<LogFlags>(with_settings::<ReplayFlags>(command));
     let command = with_settings::<LockstepFlags>(command);
     with_settings::<RunFlags>(command)
 }

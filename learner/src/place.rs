@@ -7,7 +7,7 @@ use fogfall_bus::{Bus, MemoryBus, MemoryBusSettings, NatsBus};
 use fogfall_game::GameInfo;
 use fogfall_pipeline::{NatsFlags, RedisFlags};
 use fogfall_proto::Manifest;
-use fogfall_replay::{RedisLog, RedisLogSettings, ReplayLog};
+use fogfall_replay::{RedisLog, ReplayLog};
 use tokio::runtime::Runtime;
 
 use crate::{cli::Flags, replay};
@@ -101,14 +101,7 @@ impl Cluster {
     /// # Errors
     /// If the server cannot be used.
     pub fn log(&self, flags: &Flags, manifest: &Manifest, runtime: &Runtime) -> anyhow::Result<Arc<dyn ReplayLog>> {
-        let settings = RedisLogSettings {
-            server: self.redis.server(),
-            run: self.run.clone(),
-            row_bytes: manifest.row_layout().row_bytes(),
-            capacity_rows: flags.replay.log_rows,
-            capacity_bytes: flags.replay.log_bytes.0,
-            require_aof: self.redis.redis_require_aof,
-        };
+        let settings = flags.log.in_redis(&self.redis, manifest);
         Ok(Arc::new(runtime.block_on(RedisLog::open(settings)).context("cannot use the replay log in Redis")?))
     }
 }

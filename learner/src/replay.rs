@@ -48,8 +48,8 @@ fn log_settings(dir: PathBuf, run: String, layout: RowLayout, flags: &Flags) -> 
         dir,
         run,
         row_bytes: layout.row_bytes(),
-        capacity_rows: flags.replay.log_rows,
-        capacity_bytes: flags.replay.log_bytes.0,
+        capacity_rows: flags.log.log_rows,
+        capacity_bytes: flags.log.log_bytes.0,
     }
 }
 
@@ -69,7 +69,7 @@ pub fn misfits(info: &GameInfo, flags: &Flags) -> Vec<String> {
     if let Err(error) = log.check() {
         found.push(format!("log_rows and log_bytes: {error}"));
     } else if !log.takes(longest as u64) {
-        let (rows, bytes, row) = (replay.log_rows, replay.log_bytes, layout.row_bytes());
+        let (rows, bytes, row) = (flags.log.log_rows, flags.log.log_bytes, layout.row_bytes());
         found.push(format!(
             "log_rows is {rows} and log_bytes {} bytes, too small for games of up to {longest} rows of {row} bytes: each \
              must fit an eighth of the log",
@@ -77,10 +77,10 @@ pub fn misfits(info: &GameInfo, flags: &Flags) -> Vec<String> {
         ));
     }
     // Half of the log is left for what is stored between two checkpoints.
-    if flags.lockstep.lockstep && replay.log_rows < 2 * replay.window_rows as u64 {
+    if flags.lockstep.lockstep && flags.log.log_rows < 2 * replay.window_rows as u64 {
         found.push(format!(
             "lockstep fills the window anew from the log: log_rows is {}, and must be at least twice window_rows = {}",
-            replay.log_rows, replay.window_rows
+            flags.log.log_rows, replay.window_rows
         ));
     }
     found

@@ -10,10 +10,10 @@ use anyhow::{Context, bail};
 use fogfall_game::GameInfo;
 use fogfall_proto::{Manifest, NamedLen, Version, WIRE_VERSION};
 use fogfall_replay::LimiterCounts;
-use fogfall_service::settings::{Key, diff};
+use fogfall_service::settings::{Key, Settings, diff};
 use serde::{Deserialize, Serialize};
 
-use crate::{run_dir::RunDir, settings::NetworkFlags, train::TrainerState};
+use crate::{cli::Flags, run_dir::RunDir, train::TrainerState};
 
 /// What was done over all starts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ pub struct RunState {
 }
 
 /// The manifest of a run of this game.
-pub fn manifest(run: String, info: &GameInfo, network: &NetworkFlags, settings: BTreeMap<String, String>) -> Manifest {
+pub fn manifest(run: String, info: &GameInfo, flags: &Flags) -> Manifest {
     let named = |layout: &fogfall_game::Layout| {
         layout.fields().iter().map(|f| NamedLen { name: f.name.clone(), len: f.len }).collect()
     };
@@ -78,9 +78,10 @@ pub fn manifest(run: String, info: &GameInfo, network: &NetworkFlags, settings: 
         observation: named(&info.observation),
         actions: info.actions.clone(),
         hidden: named(&info.hidden),
-        width: network.width,
-        blocks: network.blocks,
-        settings,
+        width: flags.network.width,
+        blocks: flags.network.blocks,
+        settings: flags.play_texts(),
+        log: flags.log.texts(),
     }
 }
 
@@ -180,10 +181,9 @@ mod tests {
     use fogfall_game::Game;
     use fogfall_games::KuhnPoker;
     use fogfall_net::Shape;
-    use fogfall_service::settings::Settings;
 
     use super::*;
-    use crate::settings::TrainFlags;
+    use crate::settings::{NetworkFlags, TrainFlags};
 
     fn state() -> RunState {
         RunState {
@@ -198,6 +198,7 @@ mod tests {
                 width: 8,
                 blocks: 1,
                 settings: BTreeMap::new(),
+                log: BTreeMap::new(),
             },
             settings: TrainFlags::default().texts().into_iter().chain(NetworkFlags::default().texts()).collect(),
             version: Version::default(),

@@ -64,10 +64,6 @@ fogfall_service::settings! {
         window_rows: usize = 300_000, in 1..=1_000_000_000, class Learning;
         /// Memory the window may take.
         window_bytes: ByteSize = ByteSize(4 << 30), in ByteSize(1 << 20)..=ByteSize(1 << 44), class Operational;
-        /// Most rows in the replay log.
-        log_rows: u64 = 1_000_000, in 1..=1_000_000_000_000_u64, class Operational;
-        /// Most bytes in the replay log.
-        log_bytes: ByteSize = ByteSize(4 << 30), in ByteSize(1 << 20)..=ByteSize(1 << 50), class Operational;
     }
 }
 

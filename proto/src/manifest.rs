@@ -36,6 +36,9 @@ pub struct Manifest {
     pub blocks: usize,
     /// Self-play and search settings by key, as text: actors play by these.
     pub settings: std::collections::BTreeMap<String, String>,
+    /// Settings of the replay log by key, as text: whoever stores rows goes by these. No game is played by them.
+    #[serde(default)]
+    pub log: std::collections::BTreeMap<String, String>,
 }
 
 impl Manifest {

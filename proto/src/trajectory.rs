@@ -121,6 +121,7 @@ mod tests {
             width: 8,
             blocks: 1,
             settings: Default::default(),
+            log: Default::default(),
         }
     }
 

@@ -16,4 +16,4 @@ pub use join::{await_manifest, connect};
 pub use order::{IngestOrder, PlayOrder};
 pub use process::Process;
 pub use run::{differences, play_settings};
-pub use settings::{LogFlags, PlayerFlags, ProcessFlags};
+pub use settings::{PlayerFlags, ProcessFlags};

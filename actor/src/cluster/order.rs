@@ -4,10 +4,11 @@ use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use clap::ArgMatches;
 use fogfall_bus::NatsSettings;
-use fogfall_pipeline::{NatsFlags, PlayFlags, RedisFlags, SearchFlags};
+use fogfall_pipeline::{LogFlags, NatsFlags, PlayFlags, RedisFlags, SearchFlags};
+use fogfall_proto::Manifest;
 use fogfall_service::settings::{Loader, Mistakes};
 
-use super::settings::{LogFlags, PlayerFlags, ProcessFlags};
+use super::settings::{PlayerFlags, ProcessFlags};
 
 /// Longest wait for one answer of a server.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
@@ -41,7 +42,7 @@ pub struct IngestOrder {
     pub order: Order,
     /// The replay log's server.
     pub redis: RedisFlags,
-    /// All that was given: the run may have defaults below it.
+    /// All that was given, without mistakes: the run may have defaults below it.
     given: Loader,
 }
 
@@ -110,8 +111,7 @@ impl IngestOrder {
     /// # Errors
     /// Every mistake in flags, environment and file.
     pub fn read(matches: &ArgMatches, variables: impl IntoIterator<Item = (String, String)>) -> Result<Self, Mistakes> {
-        let given = Loader::from_process(matches, variables);
-        let mut loader = given.clone();
+        let mut loader = Loader::from_process(matches, variables);
         let (order, redis): (_, RedisFlags) = (Order::load(&mut loader), loader.load());
         if !["redis://", "rediss://"].iter().any(|scheme| redis.redis.starts_with(scheme)) {
             loader.refuse("--redis is missing or no URL: the replay log's server, such as redis://127.0.0.1:6379");
@@ -119,16 +119,19 @@ impl IngestOrder {
         loader.load::<LogFlags>();
         loader.accept::<PlayerFlags>();
         accept_play(&mut loader);
+        let given = loader.clone();
         loader.finish()?;
         Ok(Self { order, redis, given })
     }
 
-    /// The replay log's size: as given, else as the run says, else as the game asks for.
-    pub fn log(&self, run: &BTreeMap<String, String>, game: &BTreeMap<String, String>) -> LogFlags {
+    /// The replay log's settings: as given, else as the run says, else as the game asks for.
+    ///
+    /// # Errors
+    /// If the run has values that this program does not know.
+    pub fn log(&self, run: &Manifest, game: &BTreeMap<String, String>) -> Result<LogFlags, Mistakes> {
         let mut loader = self.given.clone();
-        loader.stored("the run's manifest", run);
-        loader.stored("the game's own defaults", game);
-        loader.load()
+        let log = LogFlags::of_run(&mut loader, run, game);
+        loader.finish().map(|()| log)
     }
 }
 
@@ -140,6 +143,7 @@ fn accept_play(loader: &mut Loader) {
 #[cfg(test)]
 mod tests {
     use fogfall_games::Shipped;
+    use fogfall_proto::WIRE_VERSION;
 
     use super::*;
 
@@ -180,11 +184,26 @@ mod tests {
         let texts = |rows: &str| BTreeMap::from([("log_rows".to_owned(), rows.to_owned())]);
         let common = ["--nats=nats://a:1", "--run=r", "--redis=redis://b:2"];
         let order = ingest(&common).unwrap();
-        let rows = |run: &BTreeMap<_, _>, game: &BTreeMap<_, _>| order.log(run, game).log_rows;
-        assert_eq!(rows(&BTreeMap::new(), &BTreeMap::new()), 1_000_000);
-        assert_eq!(rows(&BTreeMap::new(), &texts("4000")), 4000);
-        assert_eq!(rows(&texts("3000"), &texts("4000")), 3000);
+        let run = |log| Manifest {
+            wire: WIRE_VERSION,
+            run: "r".into(),
+            game: "kuhn_poker".into(),
+            rules: None,
+            observation: Vec::new(),
+            actions: Vec::new(),
+            hidden: Vec::new(),
+            width: 8,
+            blocks: 1,
+            settings: BTreeMap::new(),
+            log,
+        };
+        let rows = |log: BTreeMap<_, _>, game: &BTreeMap<_, _>| order.log(&run(log), game).unwrap().log_rows;
+        assert_eq!(rows(BTreeMap::new(), &BTreeMap::new()), 1_000_000);
+        assert_eq!(rows(BTreeMap::new(), &texts("4000")), 4000);
+        assert_eq!(rows(texts("3000"), &texts("4000")), 3000);
         let order = ingest(&[&common[..], &["--log-rows=2000"]].concat()).unwrap();
-        assert_eq!(order.log(&texts("3000"), &texts("4000")).log_rows, 2000);
+        assert_eq!(order.log(&run(texts("3000")), &texts("4000")).unwrap().log_rows, 2000);
+        let unknown = order.log(&run(texts("many")), &BTreeMap::new()).unwrap_err().to_string();
+        assert!(unknown.contains("log_rows") && unknown.contains("the run's manifest"), "{unknown}");
     }
 }

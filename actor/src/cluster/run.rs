@@ -82,6 +82,7 @@ mod tests {
             width: 8,
             blocks: 1,
             settings: BTreeMap::new(),
+            log: BTreeMap::new(),
         };
         (info, manifest)
     }

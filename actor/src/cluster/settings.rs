@@ -1,7 +1,5 @@
 //! Settings of the services. How games are played is no setting here: the run's manifest says it.
 
-use fogfall_service::settings::ByteSize;
-
 fogfall_service::settings! {
     /// Process
     pub struct ProcessFlags {
@@ -27,16 +25,6 @@ fogfall_service::settings! {
         cache_entries: usize = 16_384, in 0..=1_000_000_000, class Operational;
         /// Begin with an untrained network instead of waiting for the run's first weights.
         start_without_weights: bool = false, class Operational;
-    }
-}
-
-fogfall_service::settings! {
-    /// Replay log
-    pub struct LogFlags {
-        /// Most rows in the replay log. All programs of a run must say the same.
-        log_rows: u64 = 1_000_000, in 1..=1_000_000_000_000_u64, class Operational;
-        /// Most bytes in the replay log. All programs of a run must say the same.
-        log_bytes: ByteSize = ByteSize(4 << 30), in ByteSize(1 << 20)..=ByteSize(1 << 50), class Operational;
     }
 }
 

@@ -14,7 +14,7 @@ use fogfall_bus::Bus;
 use fogfall_game::GameSet;
 use fogfall_pipeline::{Preset, Stages};
 use fogfall_proto::Manifest;
-use fogfall_replay::{RedisLog, RedisLogSettings, RedisServer, ReplayError, ReplayLog};
+use fogfall_replay::{RedisLog, ReplayError, ReplayLog};
 
 use crate::{
     Seams,
@@ -48,23 +48,18 @@ fn open_log<S: GameSet>(
 ) -> anyhow::Result<Option<Arc<dyn ReplayLog>>> {
     // Rows are bytes here: a game that this program does not know has no defaults, and that is all.
     let game = S::with(&manifest.game, manifest.rules.as_deref(), Preset).unwrap_or_else(|_| BTreeMap::new());
-    let size = order.log(&manifest.settings, &game);
+    // A run's mistakes are not the user's.
+    let flags = order.log(manifest, &game).context("this program does not know the run's log settings")?;
     let answer_within = order.order.answer_within();
-    let settings = RedisLogSettings {
-        server: RedisServer { answer_timeout: answer_within, connect_timeout: answer_within, ..order.redis.server() },
-        run: manifest.run.clone(),
-        row_bytes: manifest.row_layout().row_bytes(),
-        capacity_rows: size.log_rows,
-        capacity_bytes: size.log_bytes.0,
-        require_aof: order.redis.redis_require_aof,
-    };
+    let mut settings = flags.in_redis(&order.redis, manifest);
+    (settings.server.answer_timeout, settings.server.connect_timeout) = (answer_within, answer_within);
     let opened = &process.needs.tool;
     let open = async || RedisLog::open(settings.clone()).await;
     let log = process.persist("opening the replay log", opened, lasts, open);
     let log = log.context("the replay log cannot be used")?;
     if log.is_some() {
         opened.met();
-        tracing::info!(run = manifest.run, rows = size.log_rows, bytes = size.log_bytes.0, "opened the replay log");
+        tracing::info!(run = manifest.run, rows = flags.log_rows, bytes = flags.log_bytes.0, "opened the replay log");
     }
     Ok(log.map(|log| Arc::new(log) as Arc<dyn ReplayLog>))
 }

@@ -22,6 +22,7 @@ pub(super) fn manifest(game: &str) -> Manifest {
         width: 8,
         blocks: 0,
         settings: [].into(),
+        log: [].into(),
     }
 }
 

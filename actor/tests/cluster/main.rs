@@ -10,6 +10,7 @@ use fogfall_testkit::{nats::NatsServer, redis_server::RedisServer};
 use serde_json::Value;
 use support::{Lead, RUN, Service, command, count, get, kuhn};
 
+/// As the run's manifest says.
 const LOG_ROWS: u64 = 1_000_000;
 const LOG_BYTES: u64 = 64 << 20;
 const FIRST: Version = Version { epoch: 1, step: 5 };
@@ -50,11 +51,10 @@ fn read_all(lead: &Lead, log: &RedisLog) -> Vec<u8> {
 #[test]
 fn what_an_actor_plays_is_stored_once_and_all_services_end_in_good_order() {
     let (nats, redis, (shape, manifest)) = (NatsServer::start(), RedisServer::start(), kuhn());
-    let (rows, bytes) = (LOG_ROWS.to_string(), LOG_BYTES.to_string());
     // All wait for what is not there yet.
     let mut actor = Service::start(&["--nats", &nats.url(), "--threads=1", "--slots=4"]);
     let (bus, store) = (nats.url(), redis.url());
-    let arguments = ["ingest", "--nats", &bus, "--redis", &store, "--log-rows", &rows, "--log-bytes", &bytes];
+    let arguments = ["ingest", "--nats", &bus, "--redis", &store];
     let mut ingesters = [(); 2].map(|()| Service::start(&arguments));
     actor.until_said("waiting for the run's manifest");
     ingesters.iter_mut().for_each(|ingest| ingest.until_said("waiting for the run's manifest"));
@@ -144,7 +144,7 @@ fn an_ingester_without_its_log_hands_all_back_when_it_is_stopped_and_the_next_on
     let lead = Lead::new(&nats);
     lead.claim(&manifest);
     let (bus, store) = (nats.url(), redis.url());
-    let arguments = ["ingest", "--nats", &bus, "--redis", &store, "--log-rows=10000", "--stop-within-s=5"];
+    let arguments = ["ingest", "--nats", &bus, "--redis", &store, "--stop-within-s=5"];
     let mut ingest = Service::start(&arguments);
     ingest.until_said("ingesting");
     redis.kill();

@@ -54,6 +54,7 @@ pub fn kuhn() -> (Shape, Manifest) {
         width: 16,
         blocks: 1,
         settings: [("simulations".to_owned(), "8".to_owned())].into(),
+        log: [("log_rows", "1000000"), ("log_bytes", "64 MiB")].map(|(key, text)| (key.into(), text.into())).into(),
     };
     (Shape::new(&info, 16, 1), manifest)
 }

@@ -2,6 +2,7 @@
 //! queue is bounded, every wait has a deadline and is counted.
 
 mod intake;
+mod log_flags;
 mod play_flags;
 mod preset;
 mod rounds;
@@ -12,6 +13,7 @@ mod troubles;
 mod weights;
 
 pub use intake::{Intake, IntakeState, IntakeStatus, Waiting};
+pub use log_flags::LogFlags;
 pub use play_flags::{PlayFlags, SearchFlags};
 pub use preset::Preset;
 pub use rounds::Rounds;

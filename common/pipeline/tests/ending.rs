@@ -30,6 +30,7 @@ fn manifest() -> Manifest {
         width: 8,
         blocks: 1,
         settings: Default::default(),
+        log: Default::default(),
     }
 }
 

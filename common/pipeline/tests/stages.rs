@@ -41,6 +41,7 @@ fn manifest(game: &KuhnPoker) -> Manifest {
         width: 8,
         blocks: 1,
         settings: Default::default(),
+        log: Default::default(),
     }
 }
 

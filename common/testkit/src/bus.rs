@@ -75,6 +75,7 @@ pub fn manifest() -> Manifest {
         width: 8,
         blocks: 1,
         settings: [("simulations".to_owned(), "64".to_owned())].into(),
+        log: [("log_rows".to_owned(), "1000".to_owned())].into(),
     }
 }
 
