@@ -22,7 +22,7 @@ use crate::ReplayError;
 use crate::frame::HEADER_BYTES;
 use crate::log::{Appended, Bounds, BoxFuture, LogCounts, ReplayLog};
 use crate::segment::{Segment, Slice};
-use crate::sequences::Sequences;
+use crate::sequences::{Known, Sequences};
 
 const FORMAT: u32 = 1;
 
@@ -175,6 +175,10 @@ impl ReplayLog for FileLog {
         self.blocking(move |log| log.lock().append(part, &rows))
     }
 
+    fn note(&self, part: PartId) -> BoxFuture<'_, Result<Appended, ReplayError>> {
+        self.blocking(move |log| log.lock().note(part))
+    }
+
     fn bounds(&self) -> BoxFuture<'_, Result<Bounds, ReplayError>> {
         Box::pin(std::future::ready(Ok(self.lock().bounds())))
     }
@@ -222,11 +226,44 @@ impl Inner {
         if rows > limit_rows || bytes > limit_bytes {
             return Err(ReplayError::PartTooLarge { part, rows, bytes, limit_rows, limit_bytes });
         }
-        if self.sequences.contains(part) {
-            self.counts.duplicate_parts += 1;
-            self.counts.duplicate_rows += rows;
-            return Ok(Appended::Duplicate);
+        if let Some(known) = self.known(part, rows) {
+            return Ok(known);
         }
+        self.write(part, rows, payload)?;
+        self.counts.appended_parts += 1;
+        self.counts.appended_rows += rows;
+        Ok(Appended::Stored)
+    }
+
+    fn note(&mut self, part: PartId) -> Result<Appended, ReplayError> {
+        if let Some(reason) = &self.broken {
+            return Err(ReplayError::Broken { reason: reason.clone() });
+        }
+        match self.known(part, 0) {
+            Some(known) => Ok(known),
+            None => self.write(part, 0, &[]).map(|()| Appended::Stored),
+        }
+    }
+
+    /// What a part with so many rows is, if it is not new; it is counted.
+    fn known(&mut self, part: PartId, rows: u64) -> Option<Appended> {
+        match self.sequences.state(part) {
+            Known::New => None,
+            Known::Noted => {
+                self.counts.duplicate_parts += 1;
+                self.counts.duplicate_rows += rows;
+                Some(Appended::Duplicate)
+            }
+            Known::Forgotten => {
+                self.counts.too_old_parts += 1;
+                Some(Appended::TooOld)
+            }
+        }
+    }
+
+    /// Makes room for a part and writes it.
+    fn write(&mut self, part: PartId, rows: u64, payload: &[u8]) -> Result<(), ReplayError> {
+        let ((limit_rows, limit_bytes), bytes) = (self.settings.largest_part(), (HEADER_BYTES + payload.len()) as u64);
         let active = self.active();
         if active.rows() > 0 && (active.rows() + rows > limit_rows || active.bytes() + bytes > limit_bytes) {
             self.roll()?;
@@ -239,9 +276,7 @@ impl Inner {
             return Err(e);
         }
         self.sequences.insert(part);
-        self.counts.appended_parts += 1;
-        self.counts.appended_rows += rows;
-        Ok(Appended::Stored)
+        Ok(())
     }
 
     /// Begins a new segment.

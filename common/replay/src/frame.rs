@@ -5,12 +5,12 @@
 //! | 0 | magic `FGRF` |
 //! | 4 | u32 CRC-32 of all that follows, payload included |
 //! | 8 | u32 payload bytes |
-//! | 12 | u32 rows; 0 marks a snapshot of the sequence windows, as JSON |
+//! | 12 | u32 rows; without any, the first frame of a segment is a snapshot of what is known of numbers, as JSON, and others note a part |
 //! | 16 | u64 log position of the first row |
 //! | 24 | u64 publisher |
 //! | 32 | u64 sequence |
 //!
-//! Numbers are little-endian. Each segment begins with a snapshot, so that the windows outlive evicted segments.
+//! Numbers are little-endian. Each segment begins with a snapshot, so that numbers outlive evicted rows.
 
 use fogfall_proto::PartId;
 

@@ -18,6 +18,8 @@ pub enum Appended {
     Stored,
     /// The part had been stored before; nothing was done.
     Duplicate,
+    /// The part lies in a gap that was given up, so nobody can tell whether it had been stored; nothing was done.
+    TooOld,
 }
 
 /// What a log holds: the rows `first..end`.
@@ -49,17 +51,27 @@ pub struct LogCounts {
     pub duplicate_parts: u64,
     /// Rows in them.
     pub duplicate_rows: u64,
+    /// Parts too old to tell.
+    pub too_old_parts: u64,
 }
 
 /// A bounded, durable list of rows of one size, oldest evicted first. Object safe.
 pub trait ReplayLog: Send + Sync {
     /// Stores all rows of a part or none, once: a part that was stored before, even if evicted since, is a
-    /// [`Appended::Duplicate`]. Evicts as many of the oldest rows as capacity asks for. A future that is dropped has
+    /// [`Appended::Duplicate`], however many parts came in between; only if its publisher has left thousands of gaps since
+    /// may it be [`Appended::TooOld`]. Evicts as many of the oldest rows as capacity asks for. A future that is dropped has
     /// stored the part wholly or not at all, and the part may be sent again.
     ///
     /// # Errors
     /// [`ReplayError`]; nothing was stored.
     fn append<'a>(&'a self, part: PartId, rows: &'a [u8]) -> BoxFuture<'a, Result<Appended, ReplayError>>;
+
+    /// Notes a part as if it had been stored, without its rows: whoever drops a part on the way does this, so that it comes
+    /// once and leaves no gap.
+    ///
+    /// # Errors
+    /// [`ReplayError`]; nothing was noted.
+    fn note(&self, part: PartId) -> BoxFuture<'_, Result<Appended, ReplayError>>;
 
     /// What is held now.
     ///

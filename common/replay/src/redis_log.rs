@@ -29,7 +29,7 @@ use crate::log::{Appended, Bounds, BoxFuture, LogCounts, ReplayLog};
 use crate::redis_log::link::Link;
 use crate::redis_log::names::Names;
 use crate::redis_log::ring::Ring;
-use crate::sequences::{MAX_PUBLISHERS, WINDOW};
+use crate::sequences::{MAX_GAPS, MAX_PUBLISHERS};
 
 pub use settings::{RedisLogSettings, RedisServer};
 
@@ -53,6 +53,11 @@ pub struct RedisLog {
     writing: Arc<Link>,
     reading: Arc<Link>,
     syncing: Arc<Link>,
+    /// Held while a log that was lost is begun anew.
+    beginning: tokio::sync::Mutex<()>,
+    /// [`MAX_GAPS`] and [`MAX_PUBLISHERS`], but in tests.
+    most_gaps: usize,
+    most_publishers: usize,
     /// What the reader knows of the log.
     known: Mutex<Head>,
     counts: Mutex<LogCounts>,
@@ -82,6 +87,9 @@ impl RedisLog {
             writing: link()?,
             reading: link()?,
             syncing: link()?,
+            beginning: tokio::sync::Mutex::default(),
+            most_gaps: MAX_GAPS,
+            most_publishers: MAX_PUBLISHERS,
             known: Mutex::default(),
             counts: Mutex::default(),
             settings,
@@ -99,18 +107,26 @@ impl RedisLog {
         self.counts.lock().expect("no holder of the counts panics")
     }
 
-    async fn append_part(&self, part: PartId, payload: &[u8]) -> Result<Appended, ReplayError> {
-        let rows = self.check_part(part, payload)?;
+    /// Stores a part's rows, or notes it if there are none.
+    async fn put(&self, part: PartId, rows: u64, payload: &[u8]) -> Result<Appended, ReplayError> {
+        if part.sequence >= MAX_SEQUENCE {
+            return Err(ReplayError::Sequence { part, limit: MAX_SEQUENCE });
+        }
         let mut done = self.run_append(part, rows, payload).await?;
         if done == "missing" {
-            tracing::warn!(server = self.writing.server(), "redis has lost the log: a new one is begun");
-            self.prepare().await?;
+            // Many may find it missing at once: one begins it.
+            let _beginning = self.beginning.lock().await;
             done = self.run_append(part, rows, payload).await?;
+            if done == "missing" {
+                tracing::warn!(server = self.writing.server(), "redis has lost the log: a new one is begun");
+                self.prepare().await?;
+                done = self.run_append(part, rows, payload).await?;
+            }
         }
         let mut counts = self.counts();
         match done.as_str() {
             "stored" => {
-                counts.appended_parts += 1;
+                counts.appended_parts += u64::from(rows > 0);
                 counts.appended_rows += rows;
                 Ok(Appended::Stored)
             }
@@ -118,6 +134,10 @@ impl RedisLog {
                 counts.duplicate_parts += 1;
                 counts.duplicate_rows += rows;
                 Ok(Appended::Duplicate)
+            }
+            "too old" => {
+                counts.too_old_parts += 1;
+                Ok(Appended::TooOld)
             }
             other => Err(match other.split_once(' ') {
                 Some(("other", layout)) => self.other_layout(layout),
@@ -137,18 +157,16 @@ impl RedisLog {
             let (bytes, limit_bytes) = (payload.len() as u64, limit_rows * row_bytes as u64);
             return Err(ReplayError::PartTooLarge { part, rows, bytes, limit_rows, limit_bytes });
         }
-        if part.sequence >= MAX_SEQUENCE {
-            return Err(ReplayError::Sequence { part, limit: MAX_SEQUENCE });
-        }
         Ok(rows)
     }
 
     async fn run_append(&self, part: PartId, rows: u64, payload: &[u8]) -> Result<String, ReplayError> {
         let Ring { row_bytes, segment_rows, segments } = self.ring;
         let mut call = self.append.key(&self.names.log);
-        call.key(&self.names.below).key(&self.names.above).key(&self.names.heard);
+        let Names { below, ranges, forgotten, heard, .. } = &self.names;
+        call.key(below).key(ranges).key(forgotten).key(heard);
         call.arg(self.ring.layout()).arg(&self.names.segments).arg(row_bytes).arg(segment_rows).arg(segments);
-        call.arg(WINDOW).arg(MAX_PUBLISHERS).arg(format!("{:016x}", part.publisher)).arg(part.sequence);
+        call.arg(self.most_gaps).arg(self.most_publishers).arg(format!("{:016x}", part.publisher)).arg(part.sequence);
         call.arg(rows).arg(payload);
         let (done, _end): (String, u64) =
             self.writing.ask("append to", async |mut c| call.invoke_async(&mut c).await).await?;
@@ -255,7 +273,11 @@ fn parse_head(answer: Value) -> Option<Head> {
 
 impl ReplayLog for RedisLog {
     fn append<'a>(&'a self, part: PartId, rows: &'a [u8]) -> BoxFuture<'a, Result<Appended, ReplayError>> {
-        Box::pin(self.append_part(part, rows))
+        Box::pin(async move { self.put(part, self.check_part(part, rows)?, rows).await })
+    }
+
+    fn note(&self, part: PartId) -> BoxFuture<'_, Result<Appended, ReplayError>> {
+        Box::pin(self.put(part, 0, &[]))
     }
 
     fn bounds(&self) -> BoxFuture<'_, Result<Bounds, ReplayError>> {

@@ -46,12 +46,12 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// A new file that begins with a snapshot of the sequence windows.
+    /// A new file that begins with a snapshot of the numbers seen.
     pub(crate) fn create(dir: &Path, first: u64, sequences: &Sequences) -> Result<Self, ReplayError> {
         let path = dir.join(format!("{first:020}.rows"));
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path);
         let mut segment = Self::new(path.clone(), file.map_err(ReplayError::io("create", &path))?, first);
-        let snapshot = serde_json::to_vec(sequences).expect("sequence windows are plain data");
+        let snapshot = serde_json::to_vec(sequences).expect("numbers are plain data");
         let frame = frame::encode(0, first, PartId { publisher: 0, sequence: 0 }, &snapshot);
         if let Err(e) = segment.write(&frame) {
             // Half a segment would be found at the next start, and thrown away there.
@@ -77,7 +77,7 @@ impl Segment {
         let mut segment = Self::new(path.to_owned(), file, header.position);
         segment.bytes = (HEADER_BYTES + snapshot.len()) as u64;
         while let Some((header, payload)) = frame::decode(&bytes[segment.bytes as usize..]) {
-            let whole = header.rows > 0 && payload.len() == header.rows as usize * row_bytes;
+            let whole = payload.len() == header.rows as usize * row_bytes;
             if !whole || header.position != segment.end {
                 break;
             }
@@ -103,7 +103,9 @@ impl Segment {
     }
 
     fn note(&mut self, rows: u64, payload_bytes: usize) {
-        self.index.push(Entry { position: self.end, offset: self.bytes + HEADER_BYTES as u64, rows });
+        if rows > 0 {
+            self.index.push(Entry { position: self.end, offset: self.bytes + HEADER_BYTES as u64, rows });
+        }
         self.end += rows;
         self.bytes += (HEADER_BYTES + payload_bytes) as u64;
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use fogfall_proto::PartId;
 use fogfall_replay::{Appended, Bounds, ReplayError, ReplayLog};
+use futures_util::StreamExt;
 
 /// Bytes of one row of the logs under test.
 pub const ROW_BYTES: usize = 64;
@@ -24,6 +25,8 @@ pub trait LogUnderTest {
 /// On the first promise that is not kept.
 pub async fn conformance<L: LogUnderTest>(mut fresh: impl FnMut() -> L) {
     an_append_stores_a_part_once(fresh().open()).await;
+    a_part_that_many_overtake_is_stored_and_one_in_a_gap_that_was_given_up_is_not_taken_for_stored(fresh()).await;
+    a_part_that_is_noted_is_known_and_takes_no_place(fresh()).await;
     a_bad_part_is_refused_and_nothing_is_stored(fresh().open()).await;
     reads_give_whole_rows_from_any_position(fresh().open()).await;
     the_oldest_rows_are_evicted_first(fresh().open()).await;
@@ -76,6 +79,52 @@ async fn an_append_stores_a_part_once(log: Arc<dyn ReplayLog>) {
     let counts = log.counts();
     assert_eq!((counts.appended_parts, counts.appended_rows), (3, 6));
     assert_eq!((counts.duplicate_parts, counts.duplicate_rows), (2, 4)); // 3 + 1
+}
+
+/// More gaps than a log remembers of a publisher.
+const GAPS: u64 = 4096 + 10;
+
+async fn append_all(log: &dyn ReplayLog, parts: impl Iterator<Item = PartId>) {
+    let row = rows(0, 1);
+    let mut appends = futures_util::stream::iter(parts.map(|part| append(log, part, &row))).buffered(64);
+    while let Some(appended) = appends.next().await {
+        assert_eq!(appended, Appended::Stored);
+    }
+}
+
+async fn a_part_that_many_overtake_is_stored_and_one_in_a_gap_that_was_given_up_is_not_taken_for_stored<
+    L: LogUnderTest,
+>(
+    mut test: L,
+) {
+    let log = test.open();
+    append_all(&*log, (1..10_000).map(|sequence| part(1, sequence))).await;
+    assert_eq!(append(&*log, part(1, 0), &rows(7, 1)).await, Appended::Stored);
+    assert_eq!(append(&*log, part(1, 0), &rows(7, 1)).await, Appended::Duplicate);
+    append_all(&*log, (0..GAPS).map(|gap| part(2, 2 * gap + 1))).await; // the even ones are missing
+    drop(log);
+    let log = test.open();
+    let again = async |sequence| append(&*log, part(2, sequence), &rows(8, 1)).await;
+    assert_eq!(again(0).await, Appended::TooOld);
+    assert_eq!((again(2 * GAPS - 1).await, again(2 * GAPS - 2).await), (Appended::Duplicate, Appended::Stored));
+    assert_eq!(append(&*log, part(1, 9_999), &rows(7, 1)).await, Appended::Duplicate);
+    let counts = log.counts();
+    assert_eq!((counts.appended_parts, counts.duplicate_parts, counts.too_old_parts), (1, 2, 1));
+}
+
+async fn a_part_that_is_noted_is_known_and_takes_no_place<L: LogUnderTest>(mut test: L) {
+    let log = test.open();
+    assert_eq!(append(&*log, part(1, 0), &rows(0, 2)).await, Appended::Stored);
+    let note = async |log: &dyn ReplayLog, sequence| log.note(part(1, sequence)).await.expect("a part can be noted");
+    assert_eq!((note(&*log, 1).await, note(&*log, 1).await), (Appended::Stored, Appended::Duplicate));
+    assert_eq!(append(&*log, part(1, 1), &rows(2, 1)).await, Appended::Duplicate);
+    assert_eq!(append(&*log, part(1, 2), &rows(2, 1)).await, Appended::Stored);
+    drop(log);
+    let log = test.open();
+    assert_eq!((note(&*log, 1).await, note(&*log, 2).await), (Appended::Duplicate, Appended::Duplicate));
+    assert_eq!(append(&*log, part(1, 3), &rows(3, 1)).await, Appended::Stored);
+    assert_eq!(read_all(&*log, 0).await.expect("read"), rows(0, 4)); // 2 + 1 + 1
+    assert_eq!((log.counts().appended_parts, log.counts().appended_rows), (1, 1));
 }
 
 async fn a_bad_part_is_refused_and_nothing_is_stored(log: Arc<dyn ReplayLog>) {

@@ -4,8 +4,9 @@
 //! |---|---|---|
 //! | `fogfall:{RUN}:log` | hash | `layout`, `identity`, `end` (rows ever stored), `parts` (parts ever stored) |
 //! | `fogfall:{RUN}:segment:N` | string | rows; the log's position modulo the ring says which |
-//! | `fogfall:{RUN}:below` | hash | publisher: all its parts with smaller numbers count as stored |
-//! | `fogfall:{RUN}:above` | sorted set | `publisher-number` of the parts stored beyond a gap, in lexical order |
+//! | `fogfall:{RUN}:below` | hash | publisher: all its parts with smaller numbers are stored, but for the forgotten |
+//! | `fogfall:{RUN}:ranges` | sorted set | `publisher-from-to`, in lexical order: the parts stored beyond a gap, `to` not among them |
+//! | `fogfall:{RUN}:forgotten` | hash | publisher: `from-to`, among which nobody can tell what is stored |
 //! | `fogfall:{RUN}:heard` | sorted set | publisher by the count of parts when it was last heard |
 
 use crate::ReplayError;
@@ -15,7 +16,8 @@ use crate::ReplayError;
 pub(crate) struct Names {
     pub(crate) log: String,
     pub(crate) below: String,
-    pub(crate) above: String,
+    pub(crate) ranges: String,
+    pub(crate) forgotten: String,
     pub(crate) heard: String,
     /// Followed by a segment's number.
     pub(crate) segments: String,
@@ -31,7 +33,8 @@ impl Names {
         Ok(Self {
             log: name("log"),
             below: name("below"),
-            above: name("above"),
+            ranges: name("ranges"),
+            forgotten: name("forgotten"),
             heard: name("heard"),
             segments: name("segment:"),
         })
@@ -50,7 +53,7 @@ mod tests {
     fn every_key_carries_the_run_as_its_hash_tag() {
         let names = Names::new("winter").unwrap();
         assert_eq!(names.segment(12), "fogfall:{winter}:segment:12");
-        for name in [&names.log, &names.below, &names.above, &names.heard] {
+        for name in [&names.log, &names.below, &names.ranges, &names.forgotten, &names.heard] {
             assert!(name.starts_with("fogfall:{winter}:"), "{name}");
         }
         assert!(Names::new("").is_err() && Names::new("a}b").is_err());

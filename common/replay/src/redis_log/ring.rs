@@ -78,7 +78,7 @@ impl Ring {
     /// The layout in words, as it is kept beside the rows: two logs fit if and only if these are the same.
     pub(crate) fn layout(&self) -> String {
         let Self { row_bytes, segment_rows, segments } = self;
-        format!("format 1, rows of {row_bytes} bytes, {segments} segments of {segment_rows} rows")
+        format!("format 2, rows of {row_bytes} bytes, {segments} segments of {segment_rows} rows")
     }
 }
 

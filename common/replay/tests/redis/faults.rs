@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use fogfall_replay::{Appended, RedisLog, RedisLogSettings, ReplayError, ReplayLog};
-use fogfall_testkit::redis_server::RedisServer as TestServer;
+use fogfall_testkit::redis_server::{KILL_SAFE, RedisServer as TestServer};
 use fogfall_testkit::replay_log::ROW_BYTES;
 
 use crate::{marks, open, part, rows, settings};
 
 #[tokio::test]
 async fn an_open_log_goes_on_when_its_server_comes_back() {
-    let mut server = TestServer::start();
+    let mut server = TestServer::start_with(&KILL_SAFE);
     let log = open(&server, "r").await;
     assert_eq!(log.append(part(1, 0), &rows(0, 3)).await.unwrap(), Appended::Stored);
     server.kill();
@@ -39,7 +39,7 @@ async fn an_open_log_goes_on_when_its_server_comes_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_two_ingesters_append_while_the_server_is_killed_again_and_again_is_stored_exactly_once() {
-    let mut server = TestServer::start();
+    let mut server = TestServer::start_with(&KILL_SAFE);
     let settings = RedisLogSettings { capacity_rows: 1 << 14, ..settings(&server, "r") };
     let done = Arc::new(AtomicU64::new(0));
     let mut ingesters = Vec::new();
@@ -180,10 +180,23 @@ async fn a_segment_that_is_gone_is_never_taken_for_rows() {
     let server = TestServer::start();
     let log = open(&server, "r").await;
     log.append(part(1, 0), &rows(0, 10)).await.unwrap();
-    assert_eq!(server.command("DEL fogfall:{r}:segment:0"), ":1");
+    assert_eq!(server.command("DEL fogfall:{r}:segment:0 fogfall:{r}:segment:1"), ":2");
     let read = log.read(0, 1024).await;
     assert!(matches!(read, Err(ReplayError::Broken { .. })), "{read:?}");
     let appended = log.append(part(1, 1), &rows(10, 1)).await;
     assert!(matches!(appended, Err(ReplayError::Broken { .. })), "{appended:?}");
     assert_eq!(log.bounds().await.unwrap().end, 10);
+}
+
+#[tokio::test]
+async fn a_segment_that_is_not_there_yet_is_made_when_rows_come_to_its_beginning() {
+    let server = TestServer::start();
+    let log = open(&server, "r").await;
+    // As of a server that came back to the moment when the log had been begun.
+    assert_eq!(server.command("DEL fogfall:{r}:segment:0 fogfall:{r}:segment:1"), ":2");
+    for sequence in 0..4 {
+        log.append(part(1, sequence), &rows(sequence * 16, 16)).await.unwrap(); // segments of 32 rows
+    }
+    assert_eq!(log.read(0, 1 << 20).await.unwrap(), rows(0, 64));
+    assert_eq!(server.command("STRLEN fogfall:{r}:segment:1"), format!(":{}", 32 * ROW_BYTES));
 }
