@@ -99,10 +99,10 @@ impl<G: Game> Lockstep<G> {
         let stages = &self.shared.stages;
         stages.counts.produced.fetch_add(1, Relaxed);
         loop {
-            match stages.append(&*self.shared.log, game) {
+            match stages.runtime.block_on(stages.append(&*self.shared.log, game)) {
                 Ok(Appended::Stored) => break,
                 // By a start that was not in lockstep: it is in the window already.
-                Ok(Appended::Duplicate) => return Ok(true),
+                Ok(Appended::Duplicate | Appended::TooOld) => return Ok(true),
                 Err(error) if error.refuses_part() => bail!(error),
                 Err(_) => {
                     alive();

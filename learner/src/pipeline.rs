@@ -10,7 +10,7 @@ use std::{
 use anyhow::ensure;
 use crossbeam_channel::bounded;
 use fogfall_game::{Game, GameInfo, mix};
-use fogfall_pipeline::{Intake, Outlet, SelfPlay, SelfPlaySettings, SelfPlayStats, Stages, WeightsCell};
+use fogfall_pipeline::{Intake, Outlet, SelfPlay, SelfPlaySettings, SelfPlayStats, Stages, Storing, WeightsCell};
 use fogfall_replay::ReplayLog;
 use fogfall_service::shutdown::Stop;
 
@@ -86,15 +86,14 @@ impl Pipeline {
         shared: &Shared,
     ) -> anyhow::Result<Self> {
         let Shared { stages, log, intake, weights, .. } = shared.clone();
-        let manifest = beginning.manifest.clone();
+        let stale_after_steps = order.flags.log.stale_after_steps;
+        let storing = Storing { manifest: beginning.manifest.clone(), log: Arc::clone(&log), stale_after_steps };
         let (play_stop, give_up, ingest_stop, follow_stop) = (Stop::new(), Stop::new(), Stop::new(), Stop::new());
-        let follow = stages.follow(Arc::clone(&log), Arc::clone(&intake), follow_stop.clone())?;
+        let follow = stages.follow(log, Arc::clone(&intake), follow_stop.clone())?;
         let ingest = match order.place.cluster() {
-            None => Some(stages.ingest(manifest, log, Some(Arc::clone(&intake)), ingest_stop.clone())?),
+            None => Some(stages.ingest(storing, Some(Arc::clone(&intake)), ingest_stop.clone())?),
             // Actors go on whatever the limiter says: it stops this learner alone.
-            Some(cluster) if cluster.ingest => {
-                Some(stages.ingest_beside_others(manifest, log, None, ingest_stop.clone())?)
-            }
+            Some(cluster) if cluster.ingest => Some(stages.ingest_beside_others(storing, ingest_stop.clone())?),
             Some(_) => None,
         };
         let watch = stages.watch_weights(beginning.shape.clone(), weights, play_stop.clone())?;
@@ -170,7 +169,8 @@ impl Pipeline {
         all &= self.watch.join().is_ok();
         ensure!(all, "a stage has died; its panic is in the log");
         let counts = &self.stages.counts;
-        Ok(played.saturating_sub(counts.stored.load(Relaxed) + counts.refused.load(Relaxed)))
+        let settled = [&counts.stored, &counts.stale, &counts.refused].map(|count| count.load(Relaxed));
+        Ok(played.saturating_sub(settled.iter().sum()))
     }
 }
 

@@ -217,7 +217,10 @@ impl Reporter {
             weights_version: facts.weights_version,
             weights_published: facts.weights_published,
             checkpoint_step: facts.checkpoint_step,
-            refused_parts: counts.refused.load(Relaxed) + counts.store_duplicates.load(Relaxed),
+            refused_parts: [&counts.refused, &counts.store_duplicates, &counts.stale]
+                .map(|n| n.load(Relaxed))
+                .iter()
+                .sum(),
             win_rates: facts.win_rates,
             figures: facts.figures,
             waits: waits(&stats, sources.threads, &intake, &troubles, elapsed),

@@ -12,9 +12,9 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use anyhow::{Context, bail, ensure};
 use fogfall_bus::Bus;
 use fogfall_game::GameSet;
-use fogfall_pipeline::{Preset, Stages};
+use fogfall_pipeline::{Preset, Stages, Storing};
 use fogfall_proto::Manifest;
-use fogfall_replay::{RedisLog, ReplayError, ReplayLog};
+use fogfall_replay::{RedisLog, ReplayError};
 
 use crate::{
     Seams,
@@ -35,9 +35,10 @@ pub fn run<S: GameSet>(order: &IngestOrder, seams: &Seams) -> anyhow::Result<()>
     let process = Process::start(&order.order, meter.metrics(), "replay log")?;
     let Some(bus) = connect(&process, &order.order, seams)? else { return Ok(()) };
     let Some(manifest) = await_manifest(&process, &bus)? else { return Ok(()) };
-    let Some(log) = open_log::<S>(&process, order, &manifest)? else { return Ok(()) };
+    let Some(mut storing) = open_log::<S>(&process, order, &manifest)? else { return Ok(()) };
+    storing.log = (seams.log)(storing.log);
     meter.begin(&manifest);
-    ingest(&process, &bus, &manifest, (seams.log)(log), &mut meter)
+    ingest(&process, &bus, storing, &mut meter)
 }
 
 /// Opens the run's replay log; `None` if the process is to stop first.
@@ -45,7 +46,7 @@ fn open_log<S: GameSet>(
     process: &Process,
     order: &IngestOrder,
     manifest: &Manifest,
-) -> anyhow::Result<Option<Arc<dyn ReplayLog>>> {
+) -> anyhow::Result<Option<Storing>> {
     // Rows are bytes here: a game that this program does not know has no defaults, and that is all.
     let game = S::with(&manifest.game, manifest.rules.as_deref(), Preset).unwrap_or_else(|_| BTreeMap::new());
     // A run's mistakes are not the user's.
@@ -61,7 +62,11 @@ fn open_log<S: GameSet>(
         opened.met();
         tracing::info!(run = manifest.run, rows = flags.log_rows, bytes = flags.log_bytes.0, "opened the replay log");
     }
-    Ok(log.map(|log| Arc::new(log) as Arc<dyn ReplayLog>))
+    Ok(log.map(|log| Storing {
+        manifest: manifest.clone(),
+        log: Arc::new(log),
+        stale_after_steps: flags.stale_after_steps,
+    }))
 }
 
 /// True if the server will say the same again.
@@ -70,15 +75,9 @@ fn lasts(error: &ReplayError) -> bool {
     matches!(error, Settings { .. } | Unfit { .. } | OtherLog { .. } | Denied { .. })
 }
 
-fn ingest(
-    process: &Process,
-    bus: &Arc<dyn Bus>,
-    manifest: &Manifest,
-    log: Arc<dyn ReplayLog>,
-    meter: &mut Meter,
-) -> anyhow::Result<()> {
-    let stages: Stages = process.stages(bus);
-    let thread = stages.ingest_beside_others(manifest.clone(), Arc::clone(&log), None, process.stop.clone())?;
+fn ingest(process: &Process, bus: &Arc<dyn Bus>, storing: Storing, meter: &mut Meter) -> anyhow::Result<()> {
+    let (stages, log): (Stages, _) = (process.stages(bus), Arc::clone(&storing.log));
+    let thread = stages.ingest_beside_others(storing, process.stop.clone())?;
     tracing::info!("ingesting");
     let mut died = false;
     while !died && !process.stop.wait(TICK) {

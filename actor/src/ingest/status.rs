@@ -1,6 +1,6 @@
 //! What an ingester did and how full bus and log are: the one record behind the log line, `/status` and `/metrics`.
 //!
-//! Counts are of this process's life. Every delivery is one of stored, duplicate, refused and handed back.
+//! Counts are of this process's life. Every delivery is one of stored, duplicate, stale, refused and handed back.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -36,6 +36,8 @@ pub struct Status {
     pub rows_per_s: f64,
     /// Games that had been stored before.
     pub duplicates: u64,
+    /// Games that came too late: their weights were too old, or nobody can tell any more whether they are stored.
+    pub stale: u64,
     /// Games put aside: they can never be taken.
     pub refused: u64,
     /// Times that the log did not take a game and it was handed back.
@@ -53,8 +55,8 @@ pub struct Status {
 /// Makes the record and shows it.
 pub struct Meter {
     metrics: Metrics,
-    /// stored, duplicate, refused, retried
-    parts: [Counter; 4],
+    /// stored, duplicate, stale, refused, retried
+    parts: [Counter; 5],
     rows: Counter,
     bus_bytes: IntGauge,
     log_bytes: IntGauge,
@@ -71,7 +73,7 @@ impl Meter {
     /// [`MetricsError`].
     pub fn new() -> Result<Self, MetricsError> {
         let metrics = Metrics::new()?;
-        let outcomes = ["stored", "duplicate", "refused", "retried"];
+        let outcomes = ["stored", "duplicate", "stale", "refused", "retried"];
         Ok(Self {
             parts: metrics.counters(names::PARTS_SETTLED, outcomes)?.map(Counter::from),
             rows: metrics.counter(names::ROWS_STORED)?.into(),
@@ -117,10 +119,10 @@ impl Meter {
     /// Brings everything up to date, says a line if it is time, and returns the record.
     pub fn look(&mut self, stages: &Stages) -> &Status {
         let counts = &stages.counts;
-        let all = [&counts.stored, &counts.store_duplicates, &counts.refused, &counts.store_retries];
-        let [stored, duplicates, refused, retries] = all.map(|count: &AtomicU64| count.load(Relaxed));
+        let all = [&counts.stored, &counts.store_duplicates, &counts.stale, &counts.refused, &counts.store_retries];
+        let [stored, duplicates, stale, refused, retries] = all.map(|count: &AtomicU64| count.load(Relaxed));
         let rows = counts.stored_rows.load(Relaxed);
-        for (counter, total) in self.parts.iter_mut().zip([stored, duplicates, refused, retries]) {
+        for (counter, total) in self.parts.iter_mut().zip([stored, duplicates, stale, refused, retries]) {
             counter.set(total);
         }
         self.rows.set(rows);
@@ -131,6 +133,7 @@ impl Meter {
             rows,
             rows_per_s: (rows - before) as f64 / since.elapsed().as_secs_f64().max(1e-3),
             duplicates,
+            stale,
             refused,
             retries,
             troubles: stages.troubles.now().iter().map(|t| format!("{}: {}", t.what, t.reason)).collect(),
@@ -145,7 +148,7 @@ impl Meter {
 
     /// Says how it stands.
     pub fn say(&self, what: &str) {
-        let Status { stored, rows, duplicates, refused, retries, waiting_parts, log_rows, .. } = self.status;
+        let Status { stored, rows, duplicates, stale, refused, retries, waiting_parts, log_rows, .. } = self.status;
         let rows_per_s = self.status.rows_per_s.round();
         let trouble = self.status.troubles.first().map_or("none", String::as_str);
         tracing::info!(
@@ -153,6 +156,7 @@ impl Meter {
             rows,
             rows_per_s,
             duplicates,
+            stale,
             refused,
             retries,
             waiting_parts,

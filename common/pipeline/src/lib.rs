@@ -1,10 +1,13 @@
 //! The stages joined: self-play threads, bus, replay log, window, and weights back. Every stage has one owner, every
 //! queue is bounded, every wait has a deadline and is counted.
 
+mod follow;
+mod ingest;
 mod intake;
 mod log_flags;
 mod play_flags;
 mod preset;
+mod publish;
 mod rounds;
 mod self_play;
 mod server_flags;
@@ -12,6 +15,7 @@ mod stages;
 mod troubles;
 mod weights;
 
+pub use ingest::Storing;
 pub use intake::{Intake, IntakeState, IntakeStatus, Waiting};
 pub use log_flags::LogFlags;
 pub use play_flags::{PlayFlags, SearchFlags};

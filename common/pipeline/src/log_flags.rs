@@ -16,6 +16,8 @@ fogfall_service::settings! {
         log_rows: u64 = 1_000_000, in 1..=1_000_000_000_000_u64, class Operational;
         /// Most bytes in the replay log. Ingesters take it from the run's manifest.
         log_bytes: ByteSize = ByteSize(4 << 30), in ByteSize(1 << 20)..=ByteSize(1 << 50), class Operational;
+        /// Games are not stored whose weights are more train steps behind the newest than this; 0 stores all.
+        stale_after_steps: u64 = 10_000, in 0..=1_000_000_000_000_u64, class Operational;
     }
 }
 

@@ -7,7 +7,7 @@ use fogfall_game::{Game, GameVisitor};
 /// For games in which good play is mixed: smooth fictitious play by search. Opponents in the tree and the belief go by the
 /// network, which is fitted to all responses of the run and so becomes their average; moves and labels are soft best
 /// responses to it. `docs/methods.md` says what each is worth.
-const MIXED_PLAY: [(&str, &str); 13] = [
+const MIXED_PLAY: [(&str, &str); 14] = [
     ("belief", "reach"),
     ("opponents", "policy"),
     ("label", "response"),
@@ -16,6 +16,7 @@ const MIXED_PLAY: [(&str, &str); 13] = [
     ("noise_fraction", "0"),
     ("window_rows", "2000000"),
     ("log_rows", "4000000"),
+    ("stale_after_steps", "0"),
     ("min_rows", "2000"),
     ("batch_rows", "256"),
     ("replay_ratio", "4"),

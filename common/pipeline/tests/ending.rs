@@ -9,9 +9,11 @@ use std::{
 
 use crossbeam_channel::bounded;
 use fogfall_bus::{Bus, MemoryBus, MemoryBusSettings};
-use fogfall_pipeline::{Intake, StageCounts, Stages, Troubles};
-use fogfall_proto::{GameResult, Manifest, NamedLen, PartId, Trajectory, WIRE_VERSION};
-use fogfall_replay::{FileLog, FileLogSettings, LimiterSettings, ReplayLog, SampleToInsert, Window};
+use fogfall_pipeline::{Intake, StageCounts, Stages, Storing, Troubles};
+use fogfall_proto::{
+    GameResult, Manifest, NamedLen, PartId, Row, Trajectory, Version, WIRE_VERSION, WeightsHead, digest,
+};
+use fogfall_replay::{Appended, FileLog, FileLogSettings, LimiterSettings, ReplayLog, SampleToInsert, Window};
 use fogfall_service::shutdown::Stop;
 use tokio::runtime::Runtime;
 
@@ -70,6 +72,10 @@ fn log(dir: &Path) -> Arc<dyn ReplayLog> {
     Arc::new(FileLog::open(settings).unwrap().0)
 }
 
+fn storing(log: &Arc<dyn ReplayLog>) -> Storing {
+    Storing { manifest: manifest(), log: Arc::clone(log), stale_after_steps: 0 }
+}
+
 /// An intake that takes `least` rows and a few more before it wants rows to be sampled.
 fn intake(least: u64) -> Arc<Intake> {
     let mut settings = LimiterSettings {
@@ -111,7 +117,7 @@ fn what_was_finished_when_a_run_ends_is_stored_although_the_limiter_holds_play_u
     let (give_up, ingest_stop, follow_stop) = (Stop::new(), Stop::new(), Stop::new());
     let (games, finished) = bounded(2);
     let publish = stages.publish(finished, give_up).unwrap();
-    let ingest = stages.ingest(manifest(), Arc::clone(&log), Some(Arc::clone(&intake)), ingest_stop.clone()).unwrap();
+    let ingest = stages.ingest(storing(&log), Some(Arc::clone(&intake)), ingest_stop.clone()).unwrap();
     let follow = stages.follow(Arc::clone(&log), Arc::clone(&intake), follow_stop.clone()).unwrap();
     let play = std::thread::spawn(move || (0..50).for_each(|sequence| games.send(game(sequence, ROWS)).unwrap()));
 
@@ -153,7 +159,7 @@ fn games_that_can_never_be_stored_are_put_aside_and_hold_nothing_up() {
     let (bus, intake) = (bus(), intake(10));
     let stages = stages(&runtime, &bus);
     let stop = Stop::new();
-    let ingest = stages.ingest(manifest(), Arc::clone(&log), Some(Arc::clone(&intake)), stop.clone()).unwrap();
+    let ingest = stages.ingest(storing(&log), Some(Arc::clone(&intake)), stop.clone()).unwrap();
     let (games, finished) = bounded(2);
     let publish = stages.publish(finished, Stop::new()).unwrap();
     games.send(game(0, 5)).unwrap(); // too long for the log
@@ -182,13 +188,13 @@ fn an_ingester_beside_others_leaves_them_what_it_has_not_in_hand_when_it_ends() 
         runtime.block_on(bus.publish(game.part, game.encode().into())).unwrap();
     };
     let stop = Stop::new();
-    let ingest = stages.ingest_beside_others(manifest(), Arc::clone(&log), None, stop.clone()).unwrap();
+    let ingest = stages.ingest_beside_others(storing(&log), stop.clone()).unwrap();
     (0..3).for_each(publish);
     await_count(&stages.counts.stored, 3);
     stop.request("end");
     ingest.join().unwrap();
     (3..5).for_each(publish);
-    stages.ingest_beside_others(manifest(), Arc::clone(&log), None, stop).unwrap().join().unwrap();
+    stages.ingest_beside_others(storing(&log), stop).unwrap().join().unwrap();
     let fill = runtime.block_on(bus.fill()).unwrap();
     assert_eq!((stages.counts.stored.load(Relaxed), fill.parts, fill.unsettled), (3, 2, 0));
 }
@@ -206,4 +212,45 @@ fn games_that_come_when_time_is_over_are_counted_as_lost_and_not_tried() {
     stages.publish(finished, give_up).unwrap().join().unwrap();
     assert_eq!((stages.counts.produced.load(Relaxed), stages.counts.publish_lost.load(Relaxed)), (3, 3));
     assert_eq!(runtime.block_on(bus.fill()).unwrap().parts, 0);
+}
+
+#[test]
+fn games_by_weights_too_far_behind_the_newest_are_noted_but_not_stored() {
+    let runtime = Runtime::new().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let (bus, log) = (bus(), log(dir.path()));
+    let stages = stages(&runtime, &bus);
+    let blob: Arc<[u8]> = [7; 64].into();
+    let version = Version { epoch: 2, step: 500 };
+    let head = WeightsHead { version, ordinal: 1, bytes: 64, digest: digest(&blob) };
+    runtime.block_on(bus.claim(&manifest(), 1)).unwrap();
+    runtime.block_on(bus.announce(2, head, blob)).unwrap();
+    // Of an epoch before, from which this one went back: it is ahead of the newest, not behind.
+    for (sequence, (epoch, step)) in [(2, 400), (2, 399), (1, 900)].into_iter().enumerate() {
+        let (mut rows, layout) = (Vec::new(), manifest().row_layout());
+        let zeros = vec![0.0; 2];
+        let row = Row {
+            version: Version { epoch, step },
+            observation: zeros.clone(),
+            legal: vec![0, 1],
+            policy: zeros.clone(),
+            prior: zeros,
+            visits: vec![0; 2],
+            ..Row::default()
+        };
+        layout.write(&row, &mut rows);
+        let game = Trajectory { rows, ..game(sequence as u64, 1) };
+        runtime.block_on(bus.publish(game.part, game.encode().into())).unwrap();
+    }
+    let stop = Stop::new();
+    let storing = Storing { stale_after_steps: 100, ..storing(&log) };
+    let ingest = stages.ingest(storing, None, stop.clone()).unwrap();
+    await_count(&stages.counts.stored, 2);
+    stop.request("end");
+    ingest.join().unwrap();
+    assert_eq!((stages.counts.stored_rows.load(Relaxed), stages.counts.stale.load(Relaxed)), (2, 1));
+    assert_eq!(runtime.block_on(bus.fill()).unwrap().parts, 0);
+    assert!(runtime.block_on(bus.dead_letters()).unwrap().is_empty());
+    let stale = game(1, 1);
+    assert_eq!(runtime.block_on(log.append(stale.part, &stale.rows)).unwrap(), Appended::Duplicate); // noted
 }

@@ -13,7 +13,7 @@ use fogfall_game::Game;
 use fogfall_games::KuhnPoker;
 use fogfall_net::{Net, Shape, Weights};
 use fogfall_pipeline::{
-    Intake, Outlet, SelfPlay, SelfPlaySettings, StageCounts, Stages, Troubles, VersionedNet, WeightsCell,
+    Intake, Outlet, SelfPlay, SelfPlaySettings, StageCounts, Stages, Storing, Troubles, VersionedNet, WeightsCell,
 };
 use fogfall_proto::{GameResult, Manifest, NamedLen, PartId, Trajectory, Version, WIRE_VERSION, WeightsHead, digest};
 use fogfall_replay::{FileLog, FileLogSettings, LimiterSettings, ReplayLog, SampleToInsert, Window};
@@ -126,7 +126,8 @@ fn nothing_is_lost_or_counted_twice_from_slot_to_window() {
     };
     let dyn_log: Arc<dyn ReplayLog> = Arc::clone(&log) as Arc<dyn ReplayLog>;
     let follow = stages.follow(Arc::clone(&dyn_log), Arc::clone(&intake), follow_stop.clone()).unwrap();
-    let ingest = stages.ingest(manifest.clone(), dyn_log, Some(Arc::clone(&intake)), ingest_stop.clone()).unwrap();
+    let storing = Storing { manifest: manifest.clone(), log: dyn_log, stale_after_steps: 1_000 };
+    let ingest = stages.ingest(storing, Some(Arc::clone(&intake)), ingest_stop.clone()).unwrap();
     let watch = stages.watch_weights(shape.clone(), Arc::clone(&cell), play_stop.clone()).unwrap();
     let (sender, receiver) = bounded(4);
     let publish = stages.publish(receiver, give_up.clone()).unwrap();
