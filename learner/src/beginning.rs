@@ -88,6 +88,7 @@ impl Beginning {
     /// What games of this run carry, played by a root seed.
     pub fn origin(&self, seed: u64) -> Origin {
         Origin {
+            wire: self.manifest.wire,
             run: self.manifest.run.clone(),
             rules_hash: self.manifest.rules_hash(),
             settings_hash: self.manifest.settings_hash(),

@@ -139,7 +139,7 @@ impl Pipeline {
     }
 
     /// Ends stage after stage, each after it has passed on what it had. What cannot be stored in half of the time that
-    /// `stop` leaves is given up; returns how many games that are.
+    /// `stop` leaves is given up; returns how many trajectories that are.
     ///
     /// # Errors
     /// If a stage has died.
@@ -158,7 +158,7 @@ impl Pipeline {
         if let Some(play) = self.play {
             all &= play.self_play.join();
             all &= play.publish.join().is_ok();
-            played = play.self_play.stats().counts.games;
+            played = play.self_play.stats().counts.parts;
         }
         self.give_up.request("all is published");
         all &= timer.join().is_ok();

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use anyhow::Context;
 use fogfall_game::GameInfo;
 use fogfall_pipeline::Intake;
-use fogfall_proto::RowLayout;
+use fogfall_proto::{MAX_PART_ROW_BYTES, RowLayout};
 use fogfall_replay::{FileLog, FileLogSettings, LimiterSettings, ReplayError, ReplayLog, SampleToInsert, Window};
 use tokio::runtime::Runtime;
 
@@ -58,6 +58,10 @@ pub fn misfits(info: &GameInfo, flags: &Flags) -> Vec<String> {
     let replay = &flags.replay;
     let layout = RowLayout::new(info.observation_len(), info.num_actions(), info.hidden.len());
     let mut found = Vec::new();
+    if layout.row_bytes() > MAX_PART_ROW_BYTES {
+        let (game, row) = (&info.name, layout.row_bytes());
+        found.push(format!("a row of {game} takes {row} bytes: more than {MAX_PART_ROW_BYTES} fit no message"));
+    }
     if replay.min_rows > replay.window_rows as u64 {
         let (min, most) = (replay.min_rows, replay.window_rows);
         found.push(format!("min_rows is {min}, but the window holds only window_rows = {most}: training never begins"));

@@ -13,6 +13,22 @@ pub enum ProtoError {
         /// The limit.
         limit: usize,
     },
+    /// Packed rows of a part that would take too much room.
+    #[error("rows of {bytes} bytes are over the limit of {limit}")]
+    RowsTooLong {
+        /// Bytes that they say they take.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A run whose rows do not fit a part.
+    #[error("a row of {bytes} bytes or more is over the limit of {limit}")]
+    RowTooLong {
+        /// Bytes that a row takes at least.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
     /// Not the MessagePack that was expected.
     #[error("not a {what}: {reason}")]
     Malformed {

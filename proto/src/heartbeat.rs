@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::manifest::{check_wire, decode};
+use crate::wire::{decode, encode_named};
 use crate::{ProtoError, Version, WIRE_VERSION};
 
 /// What a heartbeat says an actor waits for whose finished games nobody takes.
@@ -165,7 +165,7 @@ impl Heartbeat {
         for trouble in &mut beat.troubles {
             (trouble.what, trouble.reason) = (short(&trouble.what), short(&trouble.reason));
         }
-        rmp_serde::to_vec_named(&beat).expect("a heartbeat is plain data")
+        encode_named(&beat)
     }
 
     /// From MessagePack, of any run.
@@ -176,9 +176,7 @@ impl Heartbeat {
         if bytes.len() > MAX_BYTES {
             return Err(ProtoError::TooLong { bytes: bytes.len(), limit: MAX_BYTES });
         }
-        let beat: Self = decode("heartbeat", bytes)?;
-        check_wire("heartbeat", beat.wire)?;
-        Ok(beat)
+        decode("heartbeat", bytes)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ProtoError, RowLayout, WIRE_VERSION, digest};
+use crate::wire::{decode, encode_named};
+use crate::{MAX_PART_ROW_BYTES, ProtoError, RowLayout, digest};
 
 /// A named run of numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,10 +43,9 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// The layout of the run's rows.
+    /// The layout of the run's rows. Of a manifest that was decoded, a row fits a part.
     pub fn row_layout(&self) -> RowLayout {
-        let len = |fields: &[NamedLen]| fields.iter().map(|f| f.len).sum();
-        RowLayout::new(len(&self.observation), self.actions.len(), len(&self.hidden))
+        RowLayout::new(numbers(&self.observation), self.actions.len(), numbers(&self.hidden))
     }
 
     /// A hash of the game's rules: of its name, rules text, and layouts.
@@ -60,38 +60,31 @@ impl Manifest {
 
     /// As MessagePack.
     pub fn encode(&self) -> Vec<u8> {
-        rmp_serde::to_vec_named(self).expect("a manifest is plain data")
+        encode_named(self)
     }
 
     /// From MessagePack.
     ///
     /// # Errors
-    /// [`ProtoError`] if it is too long, malformed, or of an unknown wire version.
+    /// [`ProtoError`] if it is too long, malformed, or of an unknown wire version, or if a row does not fit a part.
     pub fn decode(bytes: &[u8]) -> Result<Self, ProtoError> {
         let manifest: Self = decode("manifest", bytes)?;
-        check_wire("manifest", manifest.wire)?;
+        // Each alone first: what a stranger sends may be so large that its sum means nothing.
+        let (sees, hidden) = (numbers(&manifest.observation), numbers(&manifest.hidden));
+        let least = sees.max(hidden).max(manifest.actions.len()).saturating_mul(4);
+        let row_bytes = if least > MAX_PART_ROW_BYTES { least } else { manifest.row_layout().row_bytes() };
+        if row_bytes > MAX_PART_ROW_BYTES {
+            return Err(ProtoError::RowTooLong { bytes: row_bytes, limit: MAX_PART_ROW_BYTES });
+        }
         Ok(manifest)
     }
 }
 
+/// Numbers in all fields; the most there is of more than can be counted.
+fn numbers(fields: &[NamedLen]) -> usize {
+    fields.iter().fold(0, |sum, field| field.len.saturating_add(sum))
+}
+
 fn hash<T: Serialize>(value: &T) -> u64 {
     digest(&rmp_serde::to_vec(value).expect("plain data")) as u64
-}
-
-/// Decodes MessagePack within the size limit.
-pub(crate) fn decode<'a, T: Deserialize<'a>>(what: &'static str, bytes: &'a [u8]) -> Result<T, ProtoError> {
-    if bytes.len() > crate::MAX_MESSAGE_BYTES {
-        return Err(ProtoError::TooLong { bytes: bytes.len(), limit: crate::MAX_MESSAGE_BYTES });
-    }
-    rmp_serde::from_slice(bytes).map_err(|e| ProtoError::Malformed { what, reason: e.to_string() })
-}
-
-/// Accepts this wire version and the one before.
-pub(crate) fn check_wire(what: &'static str, found: u16) -> Result<(), ProtoError> {
-    let oldest = WIRE_VERSION.saturating_sub(1).max(1);
-    if (oldest..=WIRE_VERSION).contains(&found) {
-        Ok(())
-    } else {
-        Err(ProtoError::WireVersion { what, found, oldest, newest: WIRE_VERSION })
-    }
 }

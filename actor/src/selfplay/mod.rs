@@ -78,6 +78,7 @@ impl GameVisitor for Play {
         };
         process.needs.tool.met();
         let origin = Origin {
+            wire: manifest.wire,
             run: manifest.run.clone(),
             rules_hash: manifest.rules_hash(),
             settings_hash: manifest.settings_hash(),

@@ -1,6 +1,6 @@
 //! What self-play did and waits for: the one record behind the log line, `/status` and `/metrics`.
 //!
-//! Counts are of this process's life, and balance: `games = published + duplicates + lost + waiting to be published`.
+//! Counts are of this process's life, and balance: `parts = published + duplicates + lost + waiting to be published`.
 
 use std::{
     sync::atomic::Ordering::Relaxed,
@@ -70,6 +70,8 @@ pub struct Status {
     pub weights: String,
     /// Games finished.
     pub games: u64,
+    /// Trajectories of these games: long ones have several.
+    pub parts: u64,
     /// Games cut at the technical length limit.
     pub truncated: u64,
     /// Rows of finished games.
@@ -78,11 +80,11 @@ pub struct Status {
     pub games_per_s: f64,
     /// Rows a second.
     pub rows_per_s: f64,
-    /// Games that the bus stored.
+    /// Trajectories that the bus stored.
     pub published: u64,
-    /// Games that the bus had already: it was asked twice.
+    /// Trajectories that the bus had already: it was asked twice.
     pub duplicates: u64,
-    /// Games given up.
+    /// Trajectories given up.
     pub lost: u64,
     /// Publications that the bus did not take and that were made again.
     pub retries: u64,
@@ -169,6 +171,7 @@ impl Meter {
             elapsed_s: self.began.elapsed().as_secs_f64(),
             weights: seen.weights.to_string(),
             games: counts.games,
+            parts: counts.parts,
             truncated: counts.truncated,
             rows: counts.rows,
             games_per_s: (counts.games - games) as f64 / seconds,
@@ -238,10 +241,10 @@ mod tests {
     use super::*;
 
     fn seen(games: u64, waiting: usize) -> Seen {
-        let counts = WorkerCounts { games, rows: 3 * games, ..WorkerCounts::default() };
+        let counts = WorkerCounts { games, parts: 2 * games, rows: 3 * games, ..WorkerCounts::default() };
         Seen {
             stats: SelfPlayStats { counts, lost: 1, waiting, ..SelfPlayStats::default() },
-            published: games - 4,
+            published: 2 * games - 4,
             duplicates: 1,
             retries: 5,
             publish_lost: 2,
@@ -254,14 +257,14 @@ mod tests {
     fn lost_games_are_those_of_all_stages_and_counts_balance() {
         let mut meter = Meter::new().unwrap();
         let status = meter.look(&seen(10, 0)).clone();
-        assert_eq!((status.games, status.rows, status.lost), (10, 30, 3)); // 1 + 2
-        assert_eq!(status.games, status.published + status.duplicates + status.lost); // 6 + 1 + 3
+        assert_eq!((status.games, status.parts, status.rows, status.lost), (10, 20, 30, 3)); // 1 + 2
+        assert_eq!(status.parts, status.published + status.duplicates + status.lost); // 16 + 1 + 3
         assert_eq!(status.waits_for, None);
         meter.look(&seen(12, 0));
         let text = meter.metrics().encode().unwrap();
         for line in [
             "fogfall_games_total 12",
-            "fogfall_parts_published_total{outcome=\"stored\"} 8",
+            "fogfall_parts_published_total{outcome=\"stored\"} 20",
             "fogfall_parts_published_total{outcome=\"lost\"} 3",
             "fogfall_weights_epoch 2",
             "fogfall_weights_step 30",

@@ -4,7 +4,7 @@
 mod support;
 
 use fogfall_bus::Bus;
-use fogfall_proto::{GameResult, Manifest, PartId, Trajectory, Version, WIRE_VERSION};
+use fogfall_proto::{GameResult, Manifest, PartId, PartOfGame, Trajectory, Version, WIRE_VERSION};
 use fogfall_replay::{RedisLog, RedisLogSettings, RedisServer as RedisAt, ReplayLog};
 use fogfall_testkit::{nats::NatsServer, redis_server::RedisServer};
 use serde_json::Value;
@@ -24,6 +24,7 @@ fn game(manifest: &Manifest, sequence: u64) -> Trajectory {
         rules_hash: manifest.rules_hash(),
         settings_hash: manifest.settings_hash(),
         part: PartId { publisher: 1, sequence },
+        part_of_game: PartOfGame::WHOLE,
         slot: 0,
         seed: 0,
         result: GameResult::Finished(1.0),
@@ -87,8 +88,8 @@ fn what_an_actor_plays_is_stored_once_and_all_services_end_in_good_order() {
 
     let (code, played) = actor.terminate();
     assert_eq!(code, Some(0), "{}", actor.log());
-    let (games, published, lost) = (count(&played, "games"), count(&played, "published"), count(&played, "lost"));
-    assert_eq!((games, lost), (published + count(&played, "duplicates"), 0), "{played}");
+    let (parts, published, lost) = (count(&played, "parts"), count(&played, "published"), count(&played, "lost"));
+    assert_eq!((parts, lost), (published + count(&played, "duplicates"), 0), "{played}");
     ingesters[0].until("an empty bus", |_| lead.parts_on_the_bus() == 0);
     let stored = ingesters.each_mut().map(|ingest| {
         let (code, stored) = ingest.terminate();
@@ -96,7 +97,7 @@ fn what_an_actor_plays_is_stored_once_and_all_services_end_in_good_order() {
         stored
     });
     let sum = |name| stored.iter().map(|stored| count(stored, name)).sum::<u64>();
-    assert_eq!((sum("stored"), sum("refused")), (games, 1), "{stored:?}");
+    assert_eq!((sum("stored"), sum("refused")), (parts, 1), "{stored:?}");
     assert_eq!((sum("rows"), end()), (count(&played, "rows"), count(&played, "rows")), "{stored:?}");
     let dead = lead.runtime.block_on(lead.bus.dead_letters()).unwrap();
     assert_eq!(dead.iter().map(|d| d.reason.as_str()).collect::<Vec<_>>(), ["run is another, not r-1"]);
@@ -135,7 +136,7 @@ fn an_actor_begins_without_weights_if_told_to_and_counts_what_a_dead_bus_makes_i
     assert_eq!(code, Some(0), "{}", actor.log());
     let (published, lost) = (count(&played, "published"), count(&played, "lost"));
     assert!(lost > 0, "{played}");
-    assert_eq!(count(&played, "games"), published + count(&played, "duplicates") + lost, "{played}");
+    assert_eq!(count(&played, "parts"), published + count(&played, "duplicates") + lost, "{played}");
 }
 
 #[test]

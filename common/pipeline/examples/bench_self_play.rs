@@ -20,7 +20,7 @@ use fogfall_game::{Action, Actions, Game, GameInfo, Rng, Seat, Turn, stream};
 use fogfall_games::Battle;
 use fogfall_net::{Net, NetEvaluator, Shape, Weights};
 use fogfall_pipeline::{PlayFlags, SearchFlags};
-use fogfall_proto::{Trajectory, Version};
+use fogfall_proto::{Trajectory, Version, WIRE_VERSION};
 use fogfall_search::{Cached, EvalBatch, Evaluator};
 use fogfall_selfplay::{Origin, PlaySettings, Worker};
 use rand::RngExt;
@@ -104,7 +104,8 @@ impl<G: Game> Pass<G> {
         let settings: PlaySettings = PlayFlags::default().play(&SearchFlags::default(), info);
         let evaluator = Watched(NetEvaluator::new(Arc::clone(net)));
         let evaluator = Cached::new(evaluator, cache_entries, info.num_actions());
-        let origin = Origin { run: "bench".into(), rules_hash: 0, settings_hash: 0, publisher: 0, seed: 1 };
+        let origin =
+            Origin { wire: WIRE_VERSION, run: "bench".into(), rules_hash: 0, settings_hash: 0, publisher: 0, seed: 1 };
         let worker = Worker::new(game, settings, origin, SLOTS, Version::default(), evaluator);
         let mut pass = Self { worker, spent: Spent::default(), finished: Vec::new() };
         pass.run(WARM_UP);

@@ -11,7 +11,7 @@ use fogfall_game::Game;
 use fogfall_games::Battle;
 use fogfall_net::{Net, NetError, NetEvaluator, Shape, Weights};
 use fogfall_pipeline::{PlayFlags, SearchFlags};
-use fogfall_proto::Version;
+use fogfall_proto::{Version, WIRE_VERSION};
 use fogfall_search::Cached;
 use fogfall_selfplay::{Origin, Worker};
 
@@ -32,7 +32,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Ok(Cached::new(NetEvaluator::new(Arc::new(net)), CACHE_ENTRIES, info.num_actions()))
     };
     let settings = PlayFlags::default().play(&SearchFlags::default(), info);
-    let origin = Origin { run: "soak".into(), rules_hash: 0, settings_hash: 0, publisher: 0, seed: 1 };
+    let origin =
+        Origin { wire: WIRE_VERSION, run: "soak".into(), rules_hash: 0, settings_hash: 0, publisher: 0, seed: 1 };
     let version = |step| Version { epoch: 1, step };
     let mut worker = Worker::new(Arc::clone(&game), settings, origin, SLOTS, version(0), evaluator(0)?);
     let mut finished = Vec::new();

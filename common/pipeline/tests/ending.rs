@@ -11,7 +11,7 @@ use crossbeam_channel::bounded;
 use fogfall_bus::{Bus, MemoryBus, MemoryBusSettings};
 use fogfall_pipeline::{Intake, StageCounts, Stages, Storing, Troubles};
 use fogfall_proto::{
-    GameResult, Manifest, NamedLen, PartId, Row, Trajectory, Version, WIRE_VERSION, WeightsHead, digest,
+    GameResult, Manifest, NamedLen, PartId, PartOfGame, Row, Trajectory, Version, WIRE_VERSION, WeightsHead, digest,
 };
 use fogfall_replay::{Appended, FileLog, FileLogSettings, LimiterSettings, ReplayLog, SampleToInsert, Window};
 use fogfall_service::shutdown::Stop;
@@ -44,6 +44,7 @@ fn game(sequence: u64, rows: u32) -> Trajectory {
         rules_hash: manifest.rules_hash(),
         settings_hash: manifest.settings_hash(),
         part: PartId { publisher: 1, sequence },
+        part_of_game: PartOfGame::WHOLE,
         slot: 0,
         seed: 0,
         result: GameResult::Finished(1.0),

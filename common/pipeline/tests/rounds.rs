@@ -7,12 +7,13 @@ use fogfall_game::Game;
 use fogfall_games::KuhnPoker;
 use fogfall_net::{Net, Shape, Weights};
 use fogfall_pipeline::{Rounds, SelfPlaySettings, VersionedNet};
-use fogfall_proto::{Trajectory, Version};
+use fogfall_proto::{Trajectory, Version, WIRE_VERSION};
 use fogfall_search::{Budget, RootNoise};
 use fogfall_selfplay::{Origin, PlaySettings};
 use fogfall_service::shutdown::Stop;
 
-const ORIGIN: fn() -> Origin = || Origin { run: "test".into(), rules_hash: 1, settings_hash: 2, publisher: 3, seed: 4 };
+const ORIGIN: fn() -> Origin =
+    || Origin { wire: WIRE_VERSION, run: "test".into(), rules_hash: 1, settings_hash: 2, publisher: 3, seed: 4 };
 
 fn rounds(game: &Arc<KuhnPoker>, threads: usize, slots: usize, cache_entries: usize) -> Rounds<KuhnPoker> {
     let play = PlaySettings {

@@ -12,7 +12,7 @@ use std::{
 use crossbeam_channel::bounded;
 use fogfall_bus::{Bus, NatsBus, NatsLimits, NatsSettings};
 use fogfall_pipeline::{StageCounts, Stages, Storing, Troubles};
-use fogfall_proto::{GameResult, Manifest, NamedLen, PartId, Row, Trajectory, WIRE_VERSION};
+use fogfall_proto::{GameResult, Manifest, NamedLen, PartId, PartOfGame, Row, Trajectory, WIRE_VERSION};
 use fogfall_replay::{RedisLog, RedisLogSettings, RedisServer as RedisAt, ReplayLog};
 use fogfall_service::shutdown::Stop;
 use fogfall_testkit::{
@@ -59,6 +59,7 @@ fn game(sequence: u64) -> Trajectory {
         rules_hash: manifest.rules_hash(),
         settings_hash: manifest.settings_hash(),
         part: PartId { publisher: 1, sequence },
+        part_of_game: PartOfGame::WHOLE,
         slot: 0,
         seed: 0,
         result: GameResult::Finished(1.0),

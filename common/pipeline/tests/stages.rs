@@ -15,7 +15,9 @@ use fogfall_net::{Net, Shape, Weights};
 use fogfall_pipeline::{
     Intake, Outlet, SelfPlay, SelfPlaySettings, StageCounts, Stages, Storing, Troubles, VersionedNet, WeightsCell,
 };
-use fogfall_proto::{GameResult, Manifest, NamedLen, PartId, Trajectory, Version, WIRE_VERSION, WeightsHead, digest};
+use fogfall_proto::{
+    GameResult, Manifest, NamedLen, PartId, PartOfGame, Trajectory, Version, WIRE_VERSION, WeightsHead, digest,
+};
 use fogfall_replay::{FileLog, FileLogSettings, LimiterSettings, ReplayLog, SampleToInsert, Window};
 use fogfall_search::Budget;
 use fogfall_selfplay::{Origin, PlaySettings};
@@ -138,6 +140,7 @@ fn nothing_is_lost_or_counted_twice_from_slot_to_window() {
         cache_entries: 0,
     };
     let origin = Origin {
+        wire: WIRE_VERSION,
         run: "test".into(),
         rules_hash: manifest.rules_hash(),
         settings_hash: manifest.settings_hash(),
@@ -155,6 +158,7 @@ fn nothing_is_lost_or_counted_twice_from_slot_to_window() {
         rules_hash: 0,
         settings_hash: 0,
         part: PartId { publisher: 1, sequence: 0 },
+        part_of_game: PartOfGame::WHOLE,
         slot: 0,
         seed: 0,
         result: GameResult::Finished(0.0),
@@ -200,9 +204,10 @@ fn nothing_is_lost_or_counted_twice_from_slot_to_window() {
 
     let (played, get) = (self_play.stats(), |counter: &std::sync::atomic::AtomicU64| counter.load(Relaxed));
     assert_eq!(played.lost + get(&counts.publish_lost), 0);
-    assert_eq!(get(&counts.produced), played.counts.games);
-    assert_eq!(get(&counts.published) + get(&counts.publish_duplicates), played.counts.games);
-    assert_eq!(get(&counts.stored), played.counts.games, "each game is stored once");
+    assert_eq!(played.counts.parts, played.counts.games, "games of poker are short");
+    assert_eq!(get(&counts.produced), played.counts.parts);
+    assert_eq!(get(&counts.published) + get(&counts.publish_duplicates), played.counts.parts);
+    assert_eq!(get(&counts.stored), played.counts.parts, "each part is stored once");
     assert_eq!(get(&counts.stored_rows), played.counts.rows);
     assert_eq!(get(&counts.followed_rows), played.counts.rows);
     assert_eq!(runtime.block_on(log.bounds()).unwrap().rows(), played.counts.rows);

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use fogfall_game::{Game, mix};
-use fogfall_proto::{PartId, Trajectory, Version};
+use fogfall_proto::{MAX_PART_ROW_BYTES, PartId, PartOfGame, Trajectory, Version};
 use fogfall_search::{Cached, EvalBatch, Evaluator, Gathered};
 
 use crate::settings::PlaySettings;
@@ -16,6 +16,8 @@ use crate::slot::{Finished, Slot};
 /// Where a worker's trajectories come from.
 #[derive(Clone, Debug)]
 pub struct Origin {
+    /// Wire version of the run's manifest: what all its readers know.
+    pub wire: u16,
     /// The run.
     pub run: String,
     /// [`fogfall_proto::Manifest::rules_hash`].
@@ -33,6 +35,8 @@ pub struct Origin {
 pub struct WorkerCounts {
     /// Games finished, truncated ones included.
     pub games: u64,
+    /// Trajectories of these games: long ones have several.
+    pub parts: u64,
     /// Games cut at the technical length limit.
     pub truncated: u64,
     /// Moves played.
@@ -60,6 +64,7 @@ pub struct WorkerCounts {
 impl std::ops::AddAssign for WorkerCounts {
     fn add_assign(&mut self, other: Self) {
         self.games += other.games;
+        self.parts += other.parts;
         self.truncated += other.truncated;
         self.decisions += other.decisions;
         self.rows += other.rows;
@@ -87,7 +92,7 @@ struct Brain<E> {
 enum Games {
     /// One after the other. Their parts are numbered as they end.
     Endless { started: u64, parts: u64 },
-    /// Those that it is given, until there are no more. A part has its game's number.
+    /// Those that it is given, until there are no more. A game is one part, however long, and has its game's number.
     Given(Box<dyn FnMut() -> Option<u64> + Send>),
 }
 
@@ -103,14 +108,19 @@ impl Games {
         }
     }
 
-    /// The sequence number of the part of a game that has ended.
-    fn part(&mut self, game: u64) -> u64 {
+    /// Cuts a game that has ended into parts and numbers them.
+    fn parts(&mut self, number: u64, mut game: Trajectory) -> Vec<Trajectory> {
         match self {
-            Self::Endless { parts, .. } => {
-                *parts += 1;
-                *parts - 1
+            Self::Endless { parts: next, .. } => {
+                game.part.sequence = *next;
+                let parts = game.split(MAX_PART_ROW_BYTES);
+                *next += parts.len() as u64;
+                parts
             }
-            Self::Given(_) => game,
+            Self::Given(_) => {
+                game.part.sequence = number;
+                vec![game]
+            }
         }
     }
 }
@@ -217,7 +227,8 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
         self.counts
     }
 
-    /// Asks one question a slot, evaluates the batch and brings the answers. Games that ended are appended to `out`.
+    /// Asks one question a slot, evaluates the batch and brings the answers. Games that ended are appended to `out`,
+    /// long ones in several parts of at most [`MAX_PART_ROW_BYTES`] of rows.
     pub fn round(&mut self, out: &mut Vec<Trajectory>) {
         for lane in 0..self.lanes.len() {
             self.gather(lane, out);
@@ -262,7 +273,10 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
                     self.counts.refills += u64::from(decision.refilled);
                     if let Some(finished) = finished {
                         let number = *number;
-                        out.push(self.trajectory(lane, number, finished));
+                        let game = self.trajectory(lane, finished);
+                        let parts = self.games.parts(number, game);
+                        self.counts.parts += parts.len() as u64;
+                        out.extend(parts);
                         self.start_next(lane);
                     }
                 }
@@ -281,18 +295,19 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
         }
     }
 
-    fn trajectory(&mut self, lane: usize, number: u64, finished: Finished) -> Trajectory {
-        let sequence = self.games.part(number);
+    /// A whole game, not numbered yet.
+    fn trajectory(&mut self, lane: usize, finished: Finished) -> Trajectory {
         let truncated = finished.result == fogfall_proto::GameResult::Truncated;
         self.counts.games += 1;
         self.counts.truncated += u64::from(truncated);
         self.counts.rows += u64::from(finished.decisions);
         Trajectory {
-            wire: Trajectory::current_wire(),
+            wire: self.origin.wire,
             run: self.origin.run.clone(),
             rules_hash: self.origin.rules_hash,
             settings_hash: self.origin.settings_hash,
-            part: PartId { publisher: self.origin.publisher, sequence },
+            part: PartId { publisher: self.origin.publisher, sequence: 0 },
+            part_of_game: PartOfGame::WHOLE,
             slot: lane as u32,
             seed: finished.seed,
             result: finished.result,

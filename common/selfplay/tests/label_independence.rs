@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fogfall_game::Game;
 use fogfall_games::{Battle, KuhnPoker, LeducPoker};
-use fogfall_proto::{Row, RowLayout, Version};
+use fogfall_proto::{Row, RowLayout, Version, WIRE_VERSION};
 use fogfall_search::{
     Belief, Budget, Cached, Evaluator, Hash, Keys, Label, Opponents, Rollout, RootNoise, Seats, TreeLife,
 };
@@ -43,7 +43,8 @@ fn check_told<G: Game>(
         ..PlaySettings::new(info, Budget::Simulations(32))
     };
     change(&mut settings);
-    let origin = Origin { run: "labels".into(), rules_hash: 1, settings_hash: 2, publisher: 3, seed: 1 };
+    let origin =
+        Origin { wire: WIRE_VERSION, run: "labels".into(), rules_hash: 1, settings_hash: 2, publisher: 3, seed: 1 };
     // Rollouts are no function of the observation, so no cache may answer for them.
     let capacity = if evaluator.wants_rollouts() { 0 } else { 4096 };
     let evaluator = Cached::new(evaluator, capacity, info.num_actions());

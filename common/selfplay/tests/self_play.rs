@@ -5,7 +5,7 @@ use std::{cell::Cell, collections::HashSet, sync::Arc, time::Duration};
 
 use fogfall_game::Game;
 use fogfall_games::{KuhnPoker, LeducPoker, TicTacToe};
-use fogfall_proto::{GameResult, RowLayout, Trajectory, Version};
+use fogfall_proto::{GameResult, RowLayout, Trajectory, Version, WIRE_VERSION};
 use fogfall_search::{Budget, Cached, Choice, Hash, Rollout, RootNoise, SearchSettings, TreeLife, Uniform};
 use fogfall_selfplay::{
     Agent, Growth, MatchSettings, Origin, PairResult, PlaySettings, Searcher, Worker, WorkerCounts, measure_match,
@@ -16,7 +16,7 @@ const FIRST: Version = Version { epoch: 1, step: 0 };
 const SECOND: Version = Version { epoch: 1, step: 10 };
 
 fn origin(seed: u64) -> Origin {
-    Origin { run: "test".into(), rules_hash: 1, settings_hash: 2, publisher: 3, seed }
+    Origin { wire: WIRE_VERSION, run: "test".into(), rules_hash: 1, settings_hash: 2, publisher: 3, seed }
 }
 
 fn layout(game: &impl Game) -> RowLayout {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use fogfall_game::contract::{Leak, Leaky};
 use fogfall_game::{Game, GameSet, GameVisitor, Rng, Turn, stream};
 use fogfall_games::{KuhnPoker, Shipped};
-use fogfall_proto::{GameResult, RowLayout, Trajectory, Version};
+use fogfall_proto::{GameResult, RowLayout, Trajectory, Version, WIRE_VERSION};
 use fogfall_search::{Belief, Budget, Cached, Hash, Label, Opponents, RootNoise, TreeLife};
 use fogfall_selfplay::{Origin, PlaySettings, Worker};
 use fogfall_testkit::staged::Staged;
@@ -31,7 +31,8 @@ fn mixed(game: &impl Game) -> PlaySettings {
 
 /// The messages of `games` games.
 fn sent<G: Game>(game: G, settings: PlaySettings, games: u64) -> Vec<Trajectory> {
-    let origin = Origin { run: "sent".into(), rules_hash: 1, settings_hash: 2, publisher: 3, seed: 4 };
+    let origin =
+        Origin { wire: WIRE_VERSION, run: "sent".into(), rules_hash: 1, settings_hash: 2, publisher: 3, seed: 4 };
     let evaluator = Cached::new(Hash { seed: 5 }, 64, game.info().num_actions());
     let mut numbers = 0..games;
     let (game, version) = (Arc::new(game), Version { epoch: 1, step: 0 });

@@ -9,9 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::kv::{Store, UpdateErrorKind};
-use fogfall_proto::{Manifest, ProtoError, WIRE_VERSION, WeightsHead};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use fogfall_proto::{LeadRecord, Manifest, ManifestRecord, ProtoError, WIRE_VERSION, WeightsHead};
 use tokio::sync::OnceCell;
 
 use super::link::{Failed, Link, failed, refused};
@@ -25,24 +23,6 @@ pub(crate) struct Lead {
     bucket: String,
     stream: String,
     store: OnceCell<Store>,
-}
-
-/// The record at [`LEAD`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct LeadRecord {
-    wire: u16,
-    epoch: u32,
-    newest: Option<WeightsHead>,
-}
-
-/// The record at [`MANIFEST`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct ManifestRecord {
-    wire: u16,
-    /// Of the learner that wrote it.
-    epoch: u32,
-    #[serde(with = "serde_bytes")]
-    manifest: Vec<u8>,
 }
 
 /// A record with the revision that a change of it must name; 0 of one that is not there.
@@ -65,7 +45,7 @@ impl Lead {
     pub(crate) async fn manifest(&self, link: &Link) -> Result<Option<Manifest>, BusError> {
         const WHAT: &str = "read the manifest";
         let (held, _) = link.persist(WHAT, || self.read::<ManifestRecord>(link, WHAT, MANIFEST)).await?;
-        held.map(|held| held.decode()).transpose()
+        held.map(|held| manifest_of(&held)).transpose()
     }
 
     pub(crate) async fn newest(&self, link: &Link) -> Result<Option<WeightsHead>, BusError> {
@@ -114,22 +94,19 @@ impl Lead {
         let (held, revision) = self.read::<ManifestRecord>(link, WHAT, MANIFEST).await?;
         if let Some(held) = held {
             // Two learners may have begun together: the later epoch leads, and says what the run is.
-            same_identity(&held.decode().map_err(Failed::Final)?, manifest).map_err(Failed::Final)?;
+            same_identity(&manifest_of(&held).map_err(Failed::Final)?, manifest).map_err(Failed::Final)?;
             if held.epoch > epoch {
                 return Err(Failed::Final(BusError::Fenced { epoch, current: held.epoch }));
             }
         }
-        let next = ManifestRecord { wire: WIRE_VERSION, epoch, manifest: manifest.encode() };
+        let next = ManifestRecord::new(epoch, manifest);
         self.write(link, WHAT, MANIFEST, &next, revision).await
     }
 
     async fn read<T: Record>(&self, link: &Link, what: &'static str, key: &str) -> Result<Held<T>, Failed> {
         let Some(store) = self.store(link, what).await? else { return Ok((None, 0)) };
         let Some(entry) = store.entry(key).await.map_err(|e| failed(what, &e))? else { return Ok((None, 0)) };
-        let record = rmp_serde::from_slice::<T>(&entry.value).map_err(|e| not_ours(what, &e.to_string()))?;
-        if !(1..=WIRE_VERSION).contains(&record.wire()) {
-            return Err(not_ours(what, &format!("wire version {} is not known", record.wire())));
-        }
+        let record = T::decode(&entry.value).map_err(|e| not_ours(what, &e))?;
         Ok((Some(record), entry.revision))
     }
 
@@ -143,8 +120,7 @@ impl Lead {
     ) -> Result<(), Failed> {
         let missing = || Failed::Final(BusError::Refused { what, reason: format!("no bucket {}", self.bucket) });
         let store = self.store(link, what).await?.ok_or_else(missing)?;
-        let bytes = rmp_serde::to_vec(record).expect("a record of numbers, bytes and strings can be encoded");
-        match store.update(key, bytes.into(), revision).await {
+        match store.update(key, record.encode().into(), revision).await {
             Ok(_) => Ok(()),
             // Somebody was faster, or the answer to our own last try was lost.
             Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => Err(Failed::Again),
@@ -170,30 +146,36 @@ impl Lead {
     }
 }
 
-/// A record with its wire version.
-trait Record: Serialize + DeserializeOwned {
-    fn wire(&self) -> u16;
+/// What is kept in the bucket.
+trait Record: Sized {
+    fn encode(&self) -> Vec<u8>;
+    fn decode(bytes: &[u8]) -> Result<Self, ProtoError>;
 }
 
 impl Record for LeadRecord {
-    fn wire(&self) -> u16 {
-        self.wire
+    fn encode(&self) -> Vec<u8> {
+        self.encode()
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Self, ProtoError> {
+        Self::decode(bytes)
     }
 }
 
 impl Record for ManifestRecord {
-    fn wire(&self) -> u16 {
-        self.wire
+    fn encode(&self) -> Vec<u8> {
+        self.encode()
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Self, ProtoError> {
+        Self::decode(bytes)
     }
 }
 
-impl ManifestRecord {
-    fn decode(&self) -> Result<Manifest, BusError> {
-        let unknown = |e: ProtoError| BusError::Refused { what: "read the manifest", reason: e.to_string() };
-        Manifest::decode(&self.manifest).map_err(unknown)
-    }
+fn manifest_of(record: &ManifestRecord) -> Result<Manifest, BusError> {
+    record.manifest().map_err(|e| BusError::Refused { what: "read the manifest", reason: e.to_string() })
 }
 
-fn not_ours(what: &'static str, reason: &str) -> Failed {
-    Failed::Final(BusError::Refused { what, reason: format!("the record on the server cannot be read: {reason}") })
+fn not_ours(what: &'static str, error: &ProtoError) -> Failed {
+    Failed::Final(BusError::Refused { what, reason: format!("the record on the server cannot be read: {error}") })
 }
