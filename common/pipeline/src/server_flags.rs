@@ -51,8 +51,8 @@ fogfall_service::settings! {
         redis_password: String = String::new(), class Operational;
         /// PEM file with the authorities to trust, instead of the system's.
         redis_ca: PathBuf = PathBuf::new(), class Operational;
-        /// Refuse a server without an append-only file: it forgets all when it restarts.
-        redis_require_aof: bool = false, class Operational;
+        /// Refuse a server without an append-only file, which forgets all rows when it restarts; false goes without.
+        redis_require_aof: bool = true, class Operational;
     }
 }
 

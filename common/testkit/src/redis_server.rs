@@ -128,6 +128,7 @@ fn spawn(dir: &Path, port: u16, options: &[String]) -> Option<Child> {
     let output = || std::fs::File::options().create(true).append(true).open(dir.join("output")).map(Stdio::from);
     let mut child = Command::new(program())
         .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "yes", "--appendfsync", "everysec"])
+        .args(["--auto-aof-rewrite-percentage", "300", "--rdbcompression", "no", "--rdbchecksum", "no"])
         .args(["--maxmemory-policy", "noeviction", "--port", &port.to_string(), "--dir"])
         .arg(dir)
         .args(options)

@@ -98,7 +98,10 @@ fn unfit(info: &ServerInfo, settings: &RedisLogSettings) -> Option<String> {
     if !info.aof {
         let what = "appendonly is off, with which it forgets all rows when it restarts";
         if settings.require_aof {
-            return Some(format!("{what}: it must be 'yes', and appendfsync should be 'everysec'"));
+            return Some(format!(
+                "{what}: set appendonly to 'yes' and appendfsync to 'everysec' in its configuration (or now, with CONFIG \
+                 SET), or go without by redis_require_aof = false"
+            ));
         }
         tracing::warn!("redis: {what}");
     }
