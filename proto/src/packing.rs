@@ -25,7 +25,7 @@ const MASK: usize = 8;
 /// Words that a mask tells of.
 const BLOCK: usize = 64;
 
-/// What a thread keeps to pack with: making it takes longer than packing a game.
+/// What a thread keeps to pack with, instead of making it for each part.
 struct Tools {
     compressor: Compressor<'static>,
     decompressor: Decompressor<'static>,
