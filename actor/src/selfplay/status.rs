@@ -199,11 +199,12 @@ impl Meter {
     }
 
     fn say(&self, what: &str) {
-        let Status { games, rows, published, duplicates, lost, retries, .. } = self.status;
+        let Status { games, parts, rows, published, duplicates, lost, retries, .. } = self.status;
         let (weights, waits_for) = (&self.status.weights, self.status.waits_for.as_deref().unwrap_or("nothing"));
         let (games_per_s, rows_per_s) = (self.status.games_per_s.round(), self.status.rows_per_s.round());
         tracing::info!(
             games,
+            parts,
             rows,
             games_per_s,
             rows_per_s,
