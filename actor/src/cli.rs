@@ -92,7 +92,7 @@ fn self_play<S: GameSet>(matches: &ArgMatches, seams: &Seams) -> anyhow::Result<
     if matches.get_flag(CHECK_CONFIG) {
         say(IN_ORDER)?
     } else {
-        selfplay::run::<S>(order, seams)?
+        selfplay::run::<S>(&order, seams)?
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,11 @@
 //! The board: what threads of a run leave for whoever shows it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+use fogfall_proto::Version;
 
 use crate::{
     beginning::Beginning,
@@ -25,12 +30,12 @@ pub struct Facts {
     pub policy_entropy: f64,
     /// Steps skipped because loss or gradient was not finite.
     pub skipped_steps: u64,
-    /// The newest weights published, as `epoch.step`.
-    pub weights_version: String,
+    /// The newest weights published.
+    pub weights: Option<Version>,
     /// Publications so far.
     pub weights_published: u64,
-    /// Step of the last checkpoint.
-    pub checkpoint_step: Option<u64>,
+    /// The last checkpoint, and when it was written.
+    pub checkpoint: Option<(Version, Instant)>,
     /// Newest result against each opponent.
     pub win_rates: Vec<WinRate>,
     /// Newest other figures.
@@ -54,7 +59,7 @@ impl Board {
         let trainer = &beginning.trainer;
         let mut facts = self.lock();
         (facts.step, facts.skipped_steps) = (trainer.steps(), trainer.skipped());
-        (facts.checkpoint_step, facts.weights_published) = (Some(trainer.steps()), beginning.ordinal);
+        facts.weights_published = beginning.ordinal;
         drop(facts);
         beginning.notices.iter().for_each(|notice| self.notice(notice.clone()));
     }

@@ -13,6 +13,7 @@ use std::{
     collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use anyhow::{Context, bail, ensure};
@@ -110,6 +111,11 @@ impl CheckpointStore {
             tracing::warn!(error = %format!("{error:#}"), "old checkpoints could not be removed");
         }
         Ok(path)
+    }
+
+    /// How long ago a checkpoint was written, if it is there and the system says so.
+    pub fn age(&self, version: Version) -> Option<Duration> {
+        fs::metadata(self.dir.join(name(version))).ok()?.modified().ok()?.elapsed().ok()
     }
 
     fn write<S: Serialize>(&self, dir: &Path, files: &BTreeMap<String, Vec<u8>>, state: &S) -> io::Result<()> {

@@ -14,6 +14,7 @@ use fogfall_service::settings::{Key, Loader, Settings, with_config, with_setting
 
 use crate::{
     checkpoint::{self, Checkpoint},
+    overview,
     place::{Cluster, Place},
     replay,
     resume::{RunState, locate},
@@ -54,6 +55,18 @@ impl Flags {
             lockstep: loader.load(),
             run: loader.load(),
         }
+    }
+
+    /// Takes all their names for known.
+    pub fn accept(loader: &mut Loader) {
+        loader.accept::<SearchFlags>();
+        loader.accept::<PlayFlags>();
+        loader.accept::<NetworkFlags>();
+        loader.accept::<TrainFlags>();
+        loader.accept::<ReplayFlags>();
+        loader.accept::<LogFlags>();
+        loader.accept::<LockstepFlags>();
+        loader.accept::<RunFlags>();
     }
 
     /// All of them, as text.
@@ -196,7 +209,7 @@ pub fn command<S: GameSet>() -> Command {
     let command = with_settings::<TrainFlags>(command);
     let command = with_settings::<LogFlags>(with_settings::<ReplayFlags>(command));
     let command = with_settings::<LockstepFlags>(command);
-    with_settings::<RunFlags>(command)
+    with_settings::<RunFlags>(command).args_conflicts_with_subcommands(true).subcommand(overview::command())
 }
 
 /// Reads what is asked for.

@@ -30,7 +30,9 @@ mod exact;
 
 mod board;
 mod export;
+mod heartbeat;
 mod output;
+mod overview;
 mod reporter;
 mod show;
 mod status;
@@ -51,8 +53,12 @@ const EXIT_USAGE: u8 = 2;
 /// Runs the learner with the games of a set. The process's arguments and environment say what to do.
 pub fn main<S: GameSet>() -> ExitCode {
     let matches = cli::command::<S>().get_matches();
-    match cli::order::<S>(&matches, std::env::vars()).and_then(run::<S>) {
-        Ok(()) => ExitCode::SUCCESS,
+    let ended = match matches.subcommand_matches(overview::NAME) {
+        Some(matches) => overview::run(matches),
+        None => cli::order::<S>(&matches, std::env::vars()).and_then(run::<S>).map(|()| ExitCode::SUCCESS),
+    };
+    match ended {
+        Ok(code) => code,
         Err(error) => {
             show::restore_terminal();
             report(&error);

@@ -10,7 +10,7 @@ use std::{
 use anyhow::{anyhow, bail};
 use fogfall_game::{Game, GameVisitor, mix};
 use fogfall_net::Net;
-use fogfall_pipeline::{StageCounts, Stages, Troubles, VersionedNet, WeightsCell};
+use fogfall_pipeline::{Pulse, StageCounts, Stages, Troubles, VersionedNet, WeightsCell};
 use fogfall_proto::Version;
 use fogfall_service::{admin::Vitals, shutdown::Stop};
 use tokio::runtime::Runtime;
@@ -21,6 +21,7 @@ use crate::{
     cli::Order,
     evaluation::{Evaluation, EvaluationSettings},
     exact::RunFigures,
+    heartbeat,
     lockstep::Lockstep,
     output::Output,
     pipeline::{Pipeline, PlayMeter, Shared},
@@ -75,6 +76,7 @@ struct Run<'a> {
     train_stop: Stop,
     reporter: Reporter,
     output: Output,
+    pulse: Pulse,
 }
 
 impl<'a> Run<'a> {
@@ -100,10 +102,14 @@ impl<'a> Run<'a> {
         let epoch = runtime.block_on(bus.claim(&beginning.manifest, beginning.above))?;
         dir.note_epoch(epoch)?;
         let mut saver = Saver::open(dir, &beginning, flags, &replay.intake)?;
-        match &order.checkpoint {
+        let saved = match &order.checkpoint {
             None => saver.save(&beginning.trainer, epoch, beginning.ordinal, beginning.rounds)?,
-            Some(checkpoint) => saver.go_on_from(checkpoint.state.version)?,
-        }
+            Some(checkpoint) => {
+                saver.go_on_from(checkpoint.state.version)?;
+                checkpoint.state.version
+            }
+        };
+        board.lock().checkpoint = Some((saved, saver.written(saved)));
         let stages = Stages {
             runtime: runtime.handle().clone(),
             bus,
@@ -114,6 +120,8 @@ impl<'a> Run<'a> {
         let shared = Shared { stages, log: replay.log, intake: replay.intake, weights, epoch };
         let (pipeline, supply, meter) = start_playing(game, &beginning, order, &shared)?;
         let (evaluation_stop, train_stop) = (Stop::new(), Stop::new());
+        let first = heartbeat::first(&beginning.manifest.run);
+        let pulse = Pulse::start(&shared.stages, first, &vitals, &train_stop);
         let evaluation = start_evaluation(game, &beginning, order, dir, &shared.weights, &board, &evaluation_stop)?;
         let step_log = flags.run.step_log.then(|| MetricsFile::open(dir.steps())).transpose()?;
         let sources = Sources::of(order, &beginning, &shared, meter, &board)?;
@@ -147,14 +155,14 @@ impl<'a> Run<'a> {
             train_stop,
             reporter,
             output,
+            pulse,
         })
     }
 
     /// Shows the run until it is to end; an error if a stage has died.
     fn watch(&mut self, stop: &Stop) -> anyhow::Result<()> {
         while !stop.wait(TICK) {
-            let status = self.reporter.look();
-            self.output.show(&status, &self.board);
+            self.show();
             let over = self.order.end.after.is_some_and(|after| self.reporter.elapsed() >= after);
             if over || self.train.is_finished() {
                 break;
@@ -166,12 +174,21 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Shows how the run stands, to whoever looks here and to the bus.
+    fn show(&mut self) {
+        let status = self.reporter.look();
+        self.output.show(&status, &self.board);
+        let (facts, counts) = (self.board.lock().clone(), &self.shared.stages.counts);
+        let ingests = self.pipeline.as_ref().is_some_and(Pipeline::ingests);
+        self.pulse.note(|beat| heartbeat::note(&status, &facts, counts, ingests, beat));
+    }
+
     /// Waits for the run's end, then ends it in good order: training first, so that nothing is learnt that the last
     /// checkpoint does not hold; then play, so that it holds all that was stored.
     fn finish(mut self, stop: &Stop) -> anyhow::Result<()> {
         let watched = self.watch(stop);
         self.reporter.stopping();
-        self.output.show(&self.reporter.look(), &self.board);
+        self.show();
         self.evaluation_stop.request("the run ends");
         self.train_stop.request("the run ends");
         let trained = self.train.join().map_err(|_| anyhow!("the train thread has died; its panic is in the log"));
@@ -185,7 +202,9 @@ impl<'a> Run<'a> {
         leave(self.evaluation);
         let shown = self.output.finish(&self.reporter.finished(), &self.board, self.dir);
         // The first is the one to report; all were tried.
-        saved.and(watched).and(played).and(synced).and(shown)
+        saved.and(watched).and(played).and(synced).and(shown)?;
+        self.pulse.end();
+        Ok(())
     }
 }
 

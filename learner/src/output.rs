@@ -14,6 +14,7 @@ use crate::{
     board::Board,
     cli::Order,
     export::Export,
+    place::Cluster,
     run_dir::RunDir,
     show::{History, Live, MetricsFile, Places, json_line, line, read_metrics, summary, write_plots},
     status::{Phase, Status},
@@ -190,8 +191,13 @@ fn commands(order: &Order, dir: &RunDir, opponent: &str) -> Vec<(&'static str, S
         let rules = order.rules.as_ref().map_or_else(String::new, |_| format!(" --rules {}", dir.rules().display()));
         format!("{actor} {job} --game {}{rules} {rest}", order.game)
     };
-    vec![
-        ("train on", format!("cargo run --bin {learner} -- --local --resume latest --run-dir {run}")),
+    let place = order.place.cluster().map_or_else(|| "--local".to_owned(), Cluster::arguments);
+    let mut commands =
+        vec![("train on", format!("cargo run --bin {learner} -- {place} --resume latest --run-dir {run}"))];
+    if order.place.cluster().is_some() {
+        commands.push(("see how its servers stand", format!("cargo run --bin {learner} -- status {place}")));
+    }
+    commands.extend([
         (MEASURE, of_game("exact", &format!("--a {weights}"))),
         ("play matches", of_game("match", &format!("--a {weights} --b {opponent} --games 400"))),
         ("rate its checkpoints in Elo points", format!("{actor} ladder --run {run}")),
@@ -199,7 +205,8 @@ fn commands(order: &Order, dir: &RunDir, opponent: &str) -> Vec<(&'static str, S
             "test whether it is stronger than other weights",
             of_game("promote", &format!("--candidate {weights} --champion {untrained}")),
         ),
-    ]
+    ]);
+    commands
 }
 
 /// The name of this program: a studio's own learner has its own.

@@ -131,6 +131,11 @@ impl Pipeline {
         }
     }
 
+    /// True if games are moved from the bus into the log here.
+    pub fn ingests(&self) -> bool {
+        self.ingest.is_some()
+    }
+
     /// True if a stage has ended that nobody stopped: it panicked.
     pub fn has_died(&self) -> bool {
         let play_died = |play: &Play| play.self_play.has_died(&self.play_stop) || play.publish.is_finished();

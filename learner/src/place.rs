@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use fogfall_bus::{Bus, MemoryBus, MemoryBusSettings, NatsBus};
+use fogfall_bus::{Bus, MemoryBus, MemoryBusSettings, NatsBus, without_secrets};
 use fogfall_game::GameInfo;
 use fogfall_pipeline::{NatsFlags, RedisFlags};
 use fogfall_proto::Manifest;
@@ -96,6 +96,12 @@ impl Place {
 }
 
 impl Cluster {
+    /// The flags that name the run and its servers, without secrets: these are given by the environment.
+    pub fn arguments(&self) -> String {
+        let nats: Vec<_> = self.nats.nats.split(',').map(|url| without_secrets(url.trim())).collect();
+        format!("--run {} --nats {} --redis {}", self.run, nats.join(","), without_secrets(&self.redis.redis))
+    }
+
     /// The run's replay log.
     ///
     /// # Errors
@@ -103,5 +109,18 @@ impl Cluster {
     pub fn log(&self, flags: &Flags, manifest: &Manifest, runtime: &Runtime) -> anyhow::Result<Arc<dyn ReplayLog>> {
         let settings = flags.log.in_redis(&self.redis, manifest);
         Ok(Arc::new(runtime.block_on(RedisLog::open(settings)).context("cannot use the replay log in Redis")?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_is_named_as_it_was_given_but_for_secrets() {
+        let nats = NatsFlags { nats: "nats://u:hush@a:1, nats://b:2".into(), ..NatsFlags::default() };
+        let redis = RedisFlags { redis: "redis://u:hush@c:3/1".into(), ..RedisFlags::default() };
+        let cluster = Cluster { run: "k".into(), nats, redis, ingest: false, start_over: false };
+        assert_eq!(cluster.arguments(), "--run k --nats nats://a:1,nats://b:2 --redis redis://c:3/1");
     }
 }

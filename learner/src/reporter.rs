@@ -17,7 +17,7 @@ use crate::{
     cli::{Flags, Order},
     pipeline::{PlayMeter, Shared, play_threads},
     resume::Totals,
-    status::{Phase, Status, Wait},
+    status::{Phase, Status, TRAIN, Wait},
 };
 
 /// Rates are taken over this time.
@@ -214,9 +214,9 @@ impl Reporter {
             learning_rate: facts.learning_rate,
             policy_entropy: facts.policy_entropy,
             skipped_steps: facts.skipped_steps,
-            weights_version: facts.weights_version,
+            weights_version: facts.weights.map_or_else(String::new, |version| version.to_string()),
             weights_published: facts.weights_published,
-            checkpoint_step: facts.checkpoint_step,
+            checkpoint_step: facts.checkpoint.map(|(version, _)| version.step),
             refused_parts: [&counts.refused, &counts.store_duplicates, &counts.stale]
                 .map(|n| n.load(Relaxed))
                 .iter()
@@ -285,7 +285,7 @@ fn waits(
     let blocked = stats.blocked.div_f64(threads.max(1) as f64);
     vec![
         wait("self-play", room, lasts.filter(|_| stats.waiting > 0), blocked),
-        wait("train", "rows from self-play", now(intake.sampling), intake.sampling.elapsed()),
+        wait(TRAIN, "rows from self-play", now(intake.sampling), intake.sampling.elapsed()),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! The saver: writes what a run is at a moment as a checkpoint.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Instant};
 
 use anyhow::Context;
 use fogfall_pipeline::Intake;
@@ -57,11 +57,11 @@ impl Saver {
         self.totals = totals;
     }
 
-    /// Writes a checkpoint and makes it the latest.
+    /// Writes a checkpoint, makes it the latest, and returns its version.
     ///
     /// # Errors
     /// If it cannot be written or the averaged weights are not finite; then the earlier ones are as before.
-    pub fn save(&self, trainer: &Trainer, epoch: u32, ordinal: u64, rounds: RoundState) -> anyhow::Result<()> {
+    pub fn save(&self, trainer: &Trainer, epoch: u32, ordinal: u64, rounds: RoundState) -> anyhow::Result<Version> {
         let version = Version { epoch, step: trainer.steps() };
         let averaged = trainer.averaged().context("the averaged weights cannot be saved")?.to_bytes();
         let (trainer, tensors) = trainer.save();
@@ -83,7 +83,7 @@ impl Saver {
         let files = [(TRAINER_FILE.to_owned(), tensors), (WEIGHTS_FILE.to_owned(), averaged.clone())].into();
         // First what can be written again: a checkpoint never changes.
         run_dir::replace(&self.weights_file, &averaged)?;
-        self.store.save(version, &files, &state).map(|_| ())
+        self.store.save(version, &files, &state).map(|_| version)
     }
 
     /// Makes the checkpoint that is gone on from the latest, if it lies here: a learner that is killed before its next
@@ -93,6 +93,12 @@ impl Saver {
     /// If that cannot be written.
     pub fn go_on_from(&self, version: Version) -> anyhow::Result<()> {
         self.store.make_latest(version)
+    }
+
+    /// When a checkpoint was written; just now if the system does not say.
+    pub fn written(&self, version: Version) -> Instant {
+        let age = self.store.age(version).unwrap_or_default();
+        Instant::now().checked_sub(age).unwrap_or_else(Instant::now)
     }
 
     /// The newest checkpoint's directory.

@@ -3,6 +3,9 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+/// The stage that takes train steps, as [`Wait::stage`] names it.
+pub const TRAIN: &str = "train";
+
 /// What the run is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -238,7 +238,7 @@ impl TrainLoop {
             Ok(()) => {
                 self.ordinal = ordinal;
                 let mut facts = self.board.lock();
-                (facts.weights_version, facts.weights_published) = (version.to_string(), ordinal);
+                (facts.weights, facts.weights_published) = (Some(version), ordinal);
                 Ok(())
             }
             Err(error @ BusError::Fenced { .. }) => Err(error).context("another learner has taken over this run"),
@@ -258,9 +258,9 @@ impl TrainLoop {
     }
 
     fn save(&self, done: &mut Done) -> anyhow::Result<()> {
-        self.saver.save(&self.trainer, self.epoch, self.ordinal, self.supply.for_checkpoint()?)?;
-        done.saved_step = self.trainer.steps();
-        self.board.lock().checkpoint_step = Some(done.saved_step);
+        let version = self.saver.save(&self.trainer, self.epoch, self.ordinal, self.supply.for_checkpoint()?)?;
+        done.saved_step = version.step;
+        self.board.lock().checkpoint = Some((version, Instant::now()));
         Ok(())
     }
 }

@@ -103,6 +103,8 @@ pub struct Training {
     pub window_capacity: u64,
     /// Rows that it must hold before training begins.
     pub window_needed: u64,
+    /// It also moves games from the bus into the replay log.
+    pub ingests: bool,
     /// The newest loss, once there is one.
     pub loss: Option<f64>,
     /// The newest checkpoint.
@@ -131,16 +133,20 @@ pub struct Heartbeat {
     pub up_s: f64,
     /// The newest weights that it plays by, or has published.
     pub weights: Version,
-    /// Games of its life.
+    /// Games of its life; those of the run, of a learner that plays.
     pub games: u64,
     /// Games a second, lately.
     pub games_per_s: f64,
-    /// Rows of its life: played, stored, or, of a learner, read into its window.
+    /// Rows of its life, played or stored; those of the run, of a learner.
     pub rows: u64,
     /// Rows a second, lately.
     pub rows_per_s: f64,
     /// Games by what became of them.
     pub parts: PartCounts,
+    /// Seconds of its life that it waited for others: its threads on average.
+    pub waited_s: f64,
+    /// Share of its time that it waited lately, 0 to 1.
+    pub waiting: f64,
     /// What it waits for.
     pub waits: Vec<Wait>,
     /// What does not work.
@@ -193,6 +199,7 @@ mod tests {
             stage: Stage::Working,
             weights: Version { epoch: 2, step: 30 },
             rows_per_s: 12.5,
+            waiting: 0.25,
             waits: vec![Wait { what: ROWS.into(), since_s: 1.5 }],
             troubles: vec![Failing { what: "publishing".into(), reason: "no answer".into(), since_s: 9.0 }],
             training: Some(Training { step: 30, loss: Some(0.25), ..Training::default() }),

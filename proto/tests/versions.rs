@@ -92,6 +92,7 @@ fn long_game(wire: u16) -> Trajectory {
     trajectory(wire, 64, GameResult::Truncated, part)
 }
 
+/// What is newer than the fixtures has its default.
 fn heartbeat(wire: u16) -> Heartbeat {
     Heartbeat {
         wire,
@@ -118,7 +119,9 @@ fn heartbeat(wire: u16) -> Heartbeat {
             loss: Some(0.25),
             checkpoint: Some(Version { epoch: 3, step: 39_000 }),
             checkpoint_age_s: 30.0,
+            ..Training::default()
         }),
+        ..Heartbeat::default()
     }
 }
 

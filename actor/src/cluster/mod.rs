@@ -14,6 +14,6 @@ mod settings;
 pub use export::Counter;
 pub use join::{await_manifest, connect};
 pub use order::{IngestOrder, PlayOrder};
-pub use process::Process;
+pub use process::{Process, Report};
 pub use run::{differences, play_settings};
 pub use settings::{PlayerFlags, ProcessFlags};

@@ -1,6 +1,7 @@
 //! The process around a service: logs, signals, admin routes, a runtime, and patience with servers.
 
 use std::{
+    cell::OnceCell,
     collections::hash_map::RandomState,
     fmt::Display,
     hash::BuildHasher,
@@ -11,9 +12,11 @@ use std::{
 
 use anyhow::Context;
 use fogfall_bus::Bus;
-use fogfall_pipeline::{StageCounts, Stages, Troubles};
+use fogfall_pipeline::{Pulse, StageCounts, Stages, Troubles};
+use fogfall_proto::{Heartbeat, Role};
 use fogfall_service::{
     admin::{Admin, AdminServer, Condition, Vitals, serve},
+    host,
     metrics::Metrics,
     shutdown::{Stop, listen},
     telemetry::{self, LogFormat},
@@ -38,6 +41,12 @@ pub struct Needs {
     pub tool: Condition,
 }
 
+/// What a service shows of itself: as a record, and in its heartbeat.
+pub trait Report: Serialize {
+    /// Brings the heartbeat's figures up to date.
+    fn note(&self, beat: &mut Heartbeat);
+}
+
 /// A service's process.
 pub struct Process {
     /// Asked to stop by signals.
@@ -51,6 +60,7 @@ pub struct Process {
     runtime: Runtime,
     troubles: Arc<Troubles>,
     status: Arc<Mutex<serde_json::Value>>,
+    pulse: OnceCell<Pulse>,
     _server: Option<AdminServer>,
 }
 
@@ -88,14 +98,31 @@ impl Process {
             runtime: tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?,
             troubles: Arc::default(),
             status,
+            pulse: OnceCell::new(),
             _server: server,
         })
     }
 
-    /// What `/status` shows from now on.
-    pub fn show(&self, status: &impl Serialize) {
+    /// Begins to say on the bus that this process lives.
+    pub fn live(&self, bus: &Arc<dyn Bus>, run: &str, role: Role) {
+        let first = Heartbeat::new(run, role, self.life, &host::name());
+        self.pulse.get_or_init(|| Pulse::start(&self.stages(bus), first, &self.vitals, &self.stop));
+    }
+
+    /// Ends in good order, and says so.
+    pub fn end(self) {
+        if let Some(pulse) = self.pulse.into_inner() {
+            pulse.end();
+        }
+    }
+
+    /// What `/status` and the heartbeat show from now on.
+    pub fn show(&self, status: &impl Report) {
         let value = serde_json::to_value(status).unwrap_or_default();
         *self.status.lock().unwrap_or_else(PoisonError::into_inner) = value;
+        if let Some(pulse) = self.pulse.get() {
+            pulse.note(|beat| status.note(beat));
+        }
     }
 
     /// Stages on this process's runtime.

@@ -13,7 +13,7 @@ use anyhow::{Context, bail, ensure};
 use fogfall_bus::Bus;
 use fogfall_game::GameSet;
 use fogfall_pipeline::{Preset, Stages, Storing};
-use fogfall_proto::Manifest;
+use fogfall_proto::{Manifest, Role};
 use fogfall_replay::{RedisLog, ReplayError};
 
 use crate::{
@@ -33,12 +33,20 @@ const TICK: Duration = Duration::from_millis(250);
 pub fn run<S: GameSet>(order: &IngestOrder, seams: &Seams) -> anyhow::Result<()> {
     let mut meter = Meter::new()?;
     let process = Process::start(&order.order, meter.metrics(), "replay log")?;
-    let Some(bus) = connect(&process, &order.order, seams)? else { return Ok(()) };
-    let Some(manifest) = await_manifest(&process, &bus)? else { return Ok(()) };
-    let Some(mut storing) = open_log::<S>(&process, order, &manifest)? else { return Ok(()) };
+    join::<S>(order, &process, &mut meter, seams)?;
+    process.end();
+    Ok(())
+}
+
+/// Finds the run and ingests for it until the process is told to stop.
+fn join<S: GameSet>(order: &IngestOrder, process: &Process, meter: &mut Meter, seams: &Seams) -> anyhow::Result<()> {
+    let Some(bus) = connect(process, &order.order, seams)? else { return Ok(()) };
+    process.live(&bus, &order.order.process.run, Role::Ingester);
+    let Some(manifest) = await_manifest(process, &bus)? else { return Ok(()) };
+    let Some(mut storing) = open_log::<S>(process, order, &manifest)? else { return Ok(()) };
     storing.log = (seams.log)(storing.log);
     meter.begin(&manifest);
-    ingest(&process, &bus, storing, &mut meter)
+    ingest(process, &bus, storing, meter)
 }
 
 /// Opens the run's replay log; `None` if the process is to stop first.

@@ -9,12 +9,12 @@ use std::{
 
 use fogfall_bus::Fill;
 use fogfall_pipeline::Stages;
-use fogfall_proto::Manifest;
+use fogfall_proto::{Heartbeat, Manifest, PartCounts};
 use fogfall_replay::Bounds;
 use fogfall_service::metrics::{IntGauge, Metrics, MetricsError, names};
 use serde::Serialize;
 
-use crate::cluster::Counter;
+use crate::cluster::{Counter, Report};
 
 /// A log line this often; before it, the servers are asked how full they are.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -50,6 +50,14 @@ pub struct Status {
     pub log_rows: u64,
     /// What does not work now and is tried again.
     pub troubles: Vec<String>,
+}
+
+impl Report for Status {
+    fn note(&self, beat: &mut Heartbeat) {
+        let Self { stored, duplicates, stale, refused, retries, .. } = *self;
+        (beat.games, beat.rows) = (stored, self.rows);
+        beat.parts = PartCounts { stored, duplicates, stale, refused, retries, ..PartCounts::default() };
+    }
 }
 
 /// Makes the record and shows it.

@@ -14,7 +14,7 @@ use fogfall_bus::Bus;
 use fogfall_game::{Game, GameSet, GameVisitor, mix};
 use fogfall_net::{Net, Shape, Weights};
 use fogfall_pipeline::{SelfPlaySettings, Stages, VersionedNet};
-use fogfall_proto::{Manifest, Version};
+use fogfall_proto::{Manifest, Role, Version};
 use fogfall_selfplay::Origin;
 
 use crate::{
@@ -33,26 +33,34 @@ const UNTRAINED_SEED: u64 = 1;
 ///
 /// # Errors
 /// If the run cannot be played here, or a stage has died.
-pub fn run<S: GameSet>(order: PlayOrder, seams: &Seams) -> anyhow::Result<()> {
+pub fn run<S: GameSet>(order: &PlayOrder, seams: &Seams) -> anyhow::Result<()> {
     let meter = Meter::new()?;
     let process = Process::start(&order.order, meter.metrics(), "weights")?;
-    let Some(bus) = connect(&process, &order.order, seams)? else { return Ok(()) };
-    let Some(manifest) = await_manifest(&process, &bus)? else { return Ok(()) };
+    join::<S>(order, &process, meter, seams)?;
+    process.end();
+    Ok(())
+}
+
+/// Finds the run and plays it until the process is told to stop.
+fn join<S: GameSet>(order: &PlayOrder, process: &Process, meter: Meter, seams: &Seams) -> anyhow::Result<()> {
+    let Some(bus) = connect(process, &order.order, seams)? else { return Ok(()) };
+    process.live(&bus, &order.order.process.run, Role::Actor);
+    let Some(manifest) = await_manifest(process, &bus)? else { return Ok(()) };
     let (game, rules) = (manifest.game.clone(), manifest.rules.clone());
     let play = Play { order, process, bus, manifest, meter };
     S::with(&game, rules.as_deref(), play).map_err(|error| anyhow!("the run cannot be played here: {error}"))?
 }
 
 /// All that is known before the game is.
-struct Play {
-    order: PlayOrder,
-    process: Process,
+struct Play<'a> {
+    order: &'a PlayOrder,
+    process: &'a Process,
     bus: Arc<dyn Bus>,
     manifest: Manifest,
     meter: Meter,
 }
 
-impl GameVisitor for Play {
+impl GameVisitor for Play<'_> {
     type Out = anyhow::Result<()>;
 
     fn visit<G: Game>(self, game: Arc<G>) -> anyhow::Result<()> {
@@ -71,7 +79,7 @@ impl GameVisitor for Play {
         let stages = process.stages(&bus);
         let first = match order.player.start_without_weights {
             true => untrained(&shape)?,
-            false => match await_weights(&process, &stages, &shape) {
+            false => match await_weights(process, &stages, &shape) {
                 Some(weights) => weights,
                 None => return Ok(()),
             },
@@ -93,8 +101,8 @@ impl GameVisitor for Play {
             publisher = format!("{:016x}", process.life),
             "playing"
         );
-        meter.begin(&process, &manifest, settings.threads);
-        Crew::start(&game, &settings, &origin, first, shape, stages, &process.stop)?.play(&process, &mut meter)
+        meter.begin(process, &manifest, settings.threads);
+        Crew::start(&game, &settings, &origin, first, shape, stages, &process.stop)?.play(process, &mut meter)
     }
 }
 

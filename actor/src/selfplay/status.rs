@@ -8,14 +8,14 @@ use std::{
 };
 
 use fogfall_pipeline::{SelfPlayStats, Stages, Trouble, WeightsCell};
-use fogfall_proto::{Manifest, Version};
+use fogfall_proto::{Heartbeat, Manifest, PartCounts, ROOM_ON_THE_BUS, Version, Wait};
 use fogfall_service::{
-    admin::Heartbeat,
+    admin,
     metrics::{IntGauge, Metrics, MetricsError, names},
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use crate::cluster::{Counter, Process};
+use crate::cluster::{Counter, Process, Report};
 
 /// A log line this often.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -50,7 +50,7 @@ impl Seen {
 
     fn waits_for(&self) -> Option<String> {
         let trouble = |t: &Trouble| format!("{} to work: {}", t.what, t.reason);
-        let room = || "room on the bus".to_owned();
+        let room = || ROOM_ON_THE_BUS.to_owned();
         (self.stats.waiting > 0).then(|| self.troubles.first().map_or_else(room, trouble))
     }
 }
@@ -67,7 +67,8 @@ pub struct Status {
     /// Self-play threads.
     pub threads: usize,
     /// The newest weights held, as `epoch.step`.
-    pub weights: String,
+    #[serde(serialize_with = "as_text")]
+    pub weights: Version,
     /// Games finished.
     pub games: u64,
     /// Trajectories of these games: long ones have several.
@@ -92,8 +93,25 @@ pub struct Status {
     pub blocked_s: f64,
     /// What threads wait for now.
     pub waits_for: Option<String>,
+    /// Seconds that the longest of these waits has lasted.
+    pub waits_s: f64,
     /// What does not work now and is tried again.
     pub troubles: Vec<String>,
+}
+
+fn as_text<S: Serializer>(version: &Version, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(version)
+}
+
+impl Report for Status {
+    fn note(&self, beat: &mut Heartbeat) {
+        (beat.weights, beat.games, beat.rows) = (self.weights, self.games, self.rows);
+        let Self { published: stored, duplicates, lost, retries, .. } = *self;
+        beat.parts = PartCounts { stored, duplicates, lost, retries, ..PartCounts::default() };
+        beat.waited_s = self.blocked_s / self.threads.max(1) as f64;
+        let room = |_: &String| Wait { what: ROOM_ON_THE_BUS.into(), since_s: self.waits_s };
+        beat.waits = self.waits_for.iter().map(room).collect();
+    }
 }
 
 /// Makes the record and shows it.
@@ -108,7 +126,7 @@ pub struct Meter {
     parts: [Counter; 4],
     weights_epoch: IntGauge,
     weights_step: IntGauge,
-    beat: Option<Heartbeat>,
+    beat: Option<admin::Heartbeat>,
     began: Instant,
     /// When the last line was said, with games and rows then.
     line: (Instant, u64, u64),
@@ -169,7 +187,7 @@ impl Meter {
         let seconds = since.elapsed().as_secs_f64().max(1e-3);
         self.status = Status {
             elapsed_s: self.began.elapsed().as_secs_f64(),
-            weights: seen.weights.to_string(),
+            weights: seen.weights,
             games: counts.games,
             parts: counts.parts,
             truncated: counts.truncated,
@@ -182,6 +200,7 @@ impl Meter {
             retries: seen.retries,
             blocked_s: seen.stats.blocked.as_secs_f64(),
             waits_for: seen.waits_for(),
+            waits_s: seen.stats.longest_wait.as_secs_f64(),
             troubles: seen.troubles.iter().map(|t| format!("{}: {}", t.what, t.reason)).collect(),
             ..std::mem::take(&mut self.status)
         };
@@ -200,7 +219,8 @@ impl Meter {
 
     fn say(&self, what: &str) {
         let Status { games, parts, rows, published, duplicates, lost, retries, .. } = self.status;
-        let (weights, waits_for) = (&self.status.weights, self.status.waits_for.as_deref().unwrap_or("nothing"));
+        let (weights, waits_for) =
+            (self.status.weights.to_string(), self.status.waits_for.as_deref().unwrap_or("nothing"));
         let (games_per_s, rows_per_s) = (self.status.games_per_s.round(), self.status.rows_per_s.round());
         tracing::info!(
             games,

@@ -4,7 +4,7 @@
 mod support;
 
 use fogfall_bus::Bus;
-use fogfall_proto::{GameResult, Manifest, PartId, PartOfGame, Trajectory, Version, WIRE_VERSION};
+use fogfall_proto::{GameResult, Manifest, PartId, PartOfGame, Role, Stage, Trajectory, Version, WIRE_VERSION};
 use fogfall_replay::{RedisLog, RedisLogSettings, RedisServer as RedisAt, ReplayLog};
 use fogfall_testkit::{nats::NatsServer, redis_server::RedisServer};
 use serde_json::Value;
@@ -86,6 +86,14 @@ fn what_an_actor_plays_is_stored_once_and_all_services_end_in_good_order() {
     let stray = Trajectory { run: "another".into(), ..game(&manifest, 0) };
     lead.runtime.block_on(lead.bus.publish(stray.part, stray.encode().into())).unwrap();
 
+    let alive = || lead.runtime.block_on(lead.bus.alive()).unwrap();
+    actor.until("members that say what they do", |_| {
+        let members = alive();
+        members.iter().map(|m| m.beat.role).eq([Role::Actor, Role::Ingester, Role::Ingester])
+            && members.iter().all(|m| m.beat.stage == Stage::Working && m.beat.rows > 0 && !m.beat.host.is_empty())
+            && members[0].beat.weights == SECOND
+            && members[0].beat.rows_per_s > 0.0
+    });
     let (code, played) = actor.terminate();
     assert_eq!(code, Some(0), "{}", actor.log());
     let (parts, published, lost) = (count(&played, "parts"), count(&played, "published"), count(&played, "lost"));
@@ -99,6 +107,7 @@ fn what_an_actor_plays_is_stored_once_and_all_services_end_in_good_order() {
     let sum = |name| stored.iter().map(|stored| count(stored, name)).sum::<u64>();
     assert_eq!((sum("stored"), sum("refused")), (parts, 1), "{stored:?}");
     assert_eq!((sum("rows"), end()), (count(&played, "rows"), count(&played, "rows")), "{stored:?}");
+    assert_eq!(alive(), [], "all said goodbye");
     let dead = lead.runtime.block_on(lead.bus.dead_letters()).unwrap();
     assert_eq!(dead.iter().map(|d| d.reason.as_str()).collect::<Vec<_>>(), ["run is another, not r-1"]);
 

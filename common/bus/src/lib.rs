@@ -20,4 +20,4 @@ pub use bus::{
 pub use error::BusError;
 pub use faults::Faults;
 pub use memory::{MemoryBus, MemoryBusSettings};
-pub use nats::{NatsAuth, NatsBus, NatsLimits, NatsSettings, NatsTls};
+pub use nats::{NatsAuth, NatsBus, NatsLimits, NatsSettings, NatsTls, without_secrets};

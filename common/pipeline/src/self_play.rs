@@ -50,10 +50,12 @@ pub struct SelfPlayStats {
     pub counts: WorkerCounts,
     /// Games finished but given up, because there was no room for them when the process had to end.
     pub lost: u64,
-    /// Time that threads waited for room in the channel.
+    /// Time that threads waited for room in the channel, present waits included.
     pub blocked: Duration,
     /// Threads that wait for room now.
     pub waiting: usize,
+    /// How long the longest of these waits has lasted.
+    pub longest_wait: Duration,
 }
 
 #[derive(Default)]
@@ -61,7 +63,8 @@ struct ThreadStats {
     counts: WorkerCounts,
     lost: u64,
     blocked: Duration,
-    waiting: bool,
+    /// Since when it waits for room, if it does.
+    waiting: Option<Instant>,
 }
 
 /// The running stage.
@@ -115,8 +118,10 @@ impl SelfPlay {
             let thread = thread.lock().unwrap_or_else(PoisonError::into_inner);
             all.counts += thread.counts;
             all.lost += thread.lost;
-            all.blocked += thread.blocked;
-            all.waiting += usize::from(thread.waiting);
+            let wait = thread.waiting.map_or(Duration::ZERO, |since| since.elapsed());
+            all.blocked += thread.blocked + wait;
+            all.waiting += usize::from(thread.waiting.is_some());
+            all.longest_wait = all.longest_wait.max(wait);
         }
         all
     }
@@ -186,7 +191,7 @@ impl<G: Game> Thread<G> {
             Err(full) => trajectory = full.into_inner(),
         }
         let since = Instant::now();
-        self.with_stats(|s| s.waiting = true);
+        self.with_stats(|s| s.waiting = Some(since));
         let sent = loop {
             if self.outlet.give_up.is_requested() {
                 break false;
@@ -198,7 +203,7 @@ impl<G: Game> Thread<G> {
             }
         };
         self.with_stats(|s| {
-            s.waiting = false;
+            s.waiting = None;
             s.blocked += since.elapsed();
         });
         sent

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use fogfall_bus::Bus;
+use fogfall_bus::{Bus, BusError};
 use fogfall_net::{Net, Shape, Weights};
 use fogfall_proto::Version;
 use fogfall_service::shutdown::Stop;
@@ -130,7 +130,12 @@ impl Stages {
 
     async fn fetch_newer(&self, known: Option<Version>, shape: &Shape) -> anyhow::Result<Option<VersionedNet>> {
         let Some(head) = self.bus.newer_than(known, LISTEN).await? else { return Ok(None) };
-        let blob = self.bus.fetch(&head).await?;
+        let blob = match self.bus.fetch(&head).await {
+            Ok(blob) => blob,
+            // Newer ones have come meanwhile.
+            Err(BusError::Gone { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
         let weights = Weights::from_bytes(&blob)?;
         weights.fits(shape)?;
         Ok(Some(VersionedNet { version: head.version, net: Arc::new(Net::new(&weights)) }))

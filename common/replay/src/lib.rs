@@ -21,5 +21,5 @@ pub use error::ReplayError;
 pub use file_log::{FileLog, FileLogSettings, Recovery};
 pub use limiter::{LimiterCounts, LimiterError, LimiterSettings, SampleToInsert};
 pub use log::{Appended, Bounds, BoxFuture, LogCounts, ReplayLog};
-pub use redis_log::{RedisLog, RedisLogSettings, RedisServer};
+pub use redis_log::{RedisLog, RedisLogSettings, RedisLogState, RedisServer};
 pub use window::{Window, WindowError};

@@ -12,6 +12,7 @@
 //! makes the connection anew. Untested, and a failover may take the newest rows, as replicas lag behind.
 
 mod info;
+mod inspect;
 mod link;
 mod names;
 mod prepare;
@@ -31,6 +32,7 @@ use crate::redis_log::names::Names;
 use crate::redis_log::ring::Ring;
 use crate::sequences::{MAX_GAPS, MAX_PUBLISHERS};
 
+pub use inspect::RedisLogState;
 pub use settings::{RedisLogSettings, RedisServer};
 
 const APPEND: &str = include_str!("redis_log/append.lua");

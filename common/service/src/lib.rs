@@ -3,6 +3,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod admin;
+pub mod host;
 pub mod metrics;
 pub mod settings;
 pub mod shutdown;

@@ -1,5 +1,6 @@
 //! How a person sees a run: a live view for terminals, a log line for pipes, a metrics file, plots and a closing
-//! summary. All of it is drawn from [`Status`](crate::status::Status) alone; nothing here measures, waits or decides.
+//! summary, all drawn from [`Status`](crate::status::Status) alone; and a screen for an operator, drawn from an
+//! [`Overview`](crate::overview::Overview). Nothing here measures, waits or decides.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -7,6 +8,7 @@ mod history;
 mod line;
 mod live;
 mod metrics_file;
+mod overview;
 mod plots;
 mod screen;
 mod summary;
@@ -19,5 +21,6 @@ pub use history::History;
 pub use line::{json_line, line};
 pub use live::{Live, restore_terminal};
 pub use metrics_file::{MetricsFile, read_metrics};
+pub use overview::overview;
 pub use plots::write_plots;
 pub use summary::{Places, summary};

@@ -25,7 +25,11 @@ impl Servers {
 fn a_run_on_servers_goes_on_and_is_not_begun_anew_by_mistake() {
     let servers = Servers { nats: NatsServer::start(), redis: RedisServer::start() };
     let dir = tempfile::tempdir().unwrap();
-    servers.learner(dir.path(), "one", &[]).well();
+    let first = servers.learner(dir.path(), "one", &[]).well();
+    // How to go on is a command line that goes on, there.
+    let advice: String = first.out.lines().map(|line| line.trim().trim_end_matches('\\')).collect();
+    assert!(advice.contains(&format!("-- --run k --nats {}", servers.nats.url())), "{}", first.out);
+    assert!(!advice.contains("--local"), "{}", first.out);
     let lost = servers.learner(dir.path(), "two", &[]);
     lost.refused(1, &["the bus holds weights 1.0 of run k", "--resume", "--start-over"]);
     servers.learner(dir.path(), "one", &["--resume", "latest"]).well();

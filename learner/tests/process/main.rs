@@ -16,6 +16,7 @@ mod equilibrium;
 mod kill;
 mod lockstep;
 mod mistakes;
+mod overview;
 mod resume;
 mod run;
 mod stop;

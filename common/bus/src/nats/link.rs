@@ -213,8 +213,8 @@ fn in_words(error: &async_nats::ConnectError) -> String {
     if reason.contains("InvalidContentType") { format!("the server does not speak TLS: {reason}") } else { reason }
 }
 
-/// A URL as it may be printed.
-fn without_secrets(url: &str) -> String {
+/// A URL as it may be printed: without user and password.
+pub fn without_secrets(url: &str) -> String {
     match (url.find("://"), url.rfind('@')) {
         (Some(scheme), Some(at)) if scheme < at => format!("{}{}", &url[..scheme + 3], &url[at + 1..]),
         _ => url.to_owned(),

@@ -43,6 +43,7 @@ use self::blobs::Blobs;
 use self::ingest::Ingest;
 use self::lead::Lead;
 use self::link::Link;
+pub use self::link::without_secrets;
 use self::members::StreamNow;
 use self::names::Names;
 use self::publish::Publisher;

@@ -7,6 +7,10 @@ pub(crate) struct ServerInfo {
     pub(crate) version: (u32, u32),
     /// `maxmemory_policy`.
     pub(crate) policy: String,
+    /// Memory that it uses.
+    pub(crate) memory_bytes: u64,
+    /// Memory that it may use; 0 for no limit.
+    pub(crate) memory_limit: u64,
     /// True if it keeps an append-only file.
     pub(crate) aof: bool,
     /// True if the last write to that file went well.
@@ -26,6 +30,8 @@ impl ServerInfo {
                     info.version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
                 }
                 "maxmemory_policy" => info.policy = value.into(),
+                "used_memory" => info.memory_bytes = value.parse().unwrap_or(0),
+                "maxmemory" => info.memory_limit = value.parse().unwrap_or(0),
                 "aof_enabled" => info.aof = value == "1",
                 "aof_last_write_status" => info.aof_works = value == "ok",
                 "aof_pending_bio_fsync" => info.aof_syncs_pending = value.parse().unwrap_or(0),
@@ -43,12 +49,14 @@ mod tests {
     #[test]
     fn the_lines_that_matter_are_read() {
         let info = ServerInfo::parse(
-            "# Server\r\nredis_version:7.0.15\r\n\r\n# Memory\r\nmaxmemory_policy:noeviction\r\n\
+            "# Server\r\nredis_version:7.0.15\r\n\r\n# Memory\r\nused_memory:5\r\nmaxmemory:9\r\nmaxmemory_policy:noeviction\r\n\
              aof_enabled:1\r\naof_last_write_status:ok\r\naof_pending_bio_fsync:2\r\n",
         );
         let expected = ServerInfo {
             version: (7, 0),
             policy: "noeviction".into(),
+            memory_bytes: 5,
+            memory_limit: 9,
             aof: true,
             aof_works: true,
             aof_syncs_pending: 2,

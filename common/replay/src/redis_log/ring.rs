@@ -80,11 +80,29 @@ impl Ring {
         let Self { row_bytes, segment_rows, segments } = self;
         format!("format 2, rows of {row_bytes} bytes, {segments} segments of {segment_rows} rows")
     }
+
+    /// The ring that a layout is of, if this program knows it.
+    pub(crate) fn of_layout(layout: &str) -> Option<Self> {
+        let mut numbers = layout.split(' ').filter_map(|word| word.parse().ok());
+        let (row_bytes, segments, segment_rows) = (numbers.next()?, numbers.next()?, numbers.next()?);
+        // Not each layout with three numbers is one of ours.
+        let ring = Self { row_bytes, segment_rows, segments };
+        (ring.layout() == layout && row_bytes * segments * segment_rows > 0).then_some(ring)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_layout_is_read_back_and_one_of_another_format_is_not() {
+        let ring = Ring::new(512, 1_000_000, 1 << 40).unwrap();
+        assert_eq!(Ring::of_layout(&ring.layout()), Some(ring));
+        for other in ["", "format 2, rows of 4 bytes, 8 segments of 8 rows", "4 8 8", "rows"] {
+            assert_eq!(Ring::of_layout(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn a_segment_is_as_large_as_the_allocator_likes_or_an_eighth_of_the_log() {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fogfall_replay::{Appended, RedisLog, RedisLogSettings, ReplayError, ReplayLog};
+use fogfall_replay::{Appended, RedisLog, RedisLogSettings, RedisServer, ReplayError, ReplayLog};
 use fogfall_testkit::redis_server::RedisServer as TestServer;
 
 use crate::{marks, open, part, rows, settings};
@@ -23,7 +23,7 @@ async fn a_wrong_password_is_told_from_a_server_that_is_away() {
 }
 
 #[tokio::test]
-async fn the_documented_user_can_do_all_and_touches_nothing_else() {
+async fn the_documented_users_can_do_their_work_and_touch_nothing_else() {
     let conf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/redis.conf");
     let server = TestServer::start_with(&["--include", conf.to_str().unwrap()]);
     let as_user = |password: &str| {
@@ -38,6 +38,14 @@ async fn the_documented_user_can_do_all_and_touches_nothing_else() {
     }
     assert_eq!(marks(&log.read(0, 1 << 20).await.unwrap()), [0, 1, 2, 2, 3, 4, 1, 2, 3, 5000, 5001, 5002]);
     log.sync().await.unwrap();
+    let operator = RedisServer {
+        user: Some("operator".into()),
+        password: Some("change-me-too".into()),
+        ..RedisServer::at(&server.url())
+    };
+    assert_eq!(RedisLog::inspect(&operator, "r").await.unwrap().unwrap().bounds, log.bounds().await.unwrap());
+    let denied = RedisLog::open(RedisLogSettings { server: operator, ..settings(&server, "r") }).await;
+    assert!(matches!(denied, Err(ReplayError::Denied { .. })), "it may only look: {denied:?}");
     assert!(matches!(as_user("wrong").await, Err(ReplayError::Denied { .. })));
     let denied = RedisLog::open(settings(&server, "r")).await; // the default user is off
     assert!(matches!(denied, Err(ReplayError::Denied { .. })), "{denied:?}");

@@ -168,3 +168,21 @@ async fn a_number_that_no_publisher_reaches_is_refused_for_good() {
     assert_eq!(log.append(largest, &rows(0, 1)).await.unwrap(), Appended::Stored);
     assert_eq!(log.append(largest, &rows(0, 1)).await.unwrap(), Appended::Duplicate);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_is_looked_at_from_outside_without_being_begun() {
+    let server = TestServer::start();
+    let at = RedisServer::at(&server.url());
+    let look = async || RedisLog::inspect(&at, "r").await.unwrap();
+    assert_eq!(look().await, None);
+    assert_eq!(look().await, None, "looking begins none");
+    let log = open(&server, "r").await;
+    for sequence in 0..3 {
+        log.append(part(7, sequence), &rows(2 * sequence, 2)).await.unwrap();
+    }
+    let state = look().await.unwrap();
+    assert_eq!((state.bounds, state.parts), (log.bounds().await.unwrap(), 3));
+    assert_eq!((state.bounds.end, state.capacity_rows <= CAPACITY_ROWS), (6, true));
+    assert!(state.memory_bytes > 0);
+    assert_eq!(RedisLog::inspect(&at, "another").await.unwrap(), None);
+}

@@ -26,8 +26,15 @@ pub struct Heartbeat {
 #[derive(Clone, Debug)]
 pub struct Condition {
     name: &'static str,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug)]
+struct State {
     /// What is missing; `None` if nothing is.
-    missing: Arc<Mutex<Option<String>>>,
+    missing: Option<String>,
+    /// Since when there is something missing, or nothing.
+    since: Instant,
 }
 
 impl Default for Vitals {
@@ -52,7 +59,8 @@ impl Vitals {
 
     /// A new condition, not met yet.
     pub fn condition(&self, name: &'static str) -> Condition {
-        let condition = Condition { name, missing: Arc::new(Mutex::new(Some("not yet".into()))) };
+        let state = State { missing: Some("not yet".into()), since: Instant::now() };
+        let condition = Condition { name, state: Arc::new(Mutex::new(state)) };
         lock(&self.conditions).push(condition.clone());
         condition
     }
@@ -69,9 +77,18 @@ impl Vitals {
 
     /// What is missing, one line each; empty if the process is ready.
     pub fn missing(&self) -> Vec<String> {
-        let line =
-            |condition: &Condition| lock(&condition.missing).as_ref().map(|m| format!("{}: {m}", condition.name));
-        lock(&self.conditions).iter().filter_map(line).collect()
+        lock(&self.conditions).iter().filter_map(|condition| condition.line(&lock(&condition.state))).collect()
+    }
+
+    /// What the process waits for, if it is not ready, and how long it has: the first condition that is not met, since it
+    /// alone was missing. Conditions are met in the order in which they were made.
+    pub fn waits_for(&self) -> Option<(String, Duration)> {
+        let mut since = None;
+        lock(&self.conditions).iter().find_map(|condition| {
+            let state = lock(&condition.state);
+            let latest = since.insert(since.map_or(state.since, |before: Instant| before.max(state.since)));
+            Some((condition.line(&state)?, latest.elapsed()))
+        })
     }
 }
 
@@ -94,16 +111,28 @@ impl Heartbeat {
 impl Condition {
     /// It is so.
     pub fn met(&self) {
-        *lock(&self.missing) = None;
+        self.set(None);
     }
 
     /// It is not, or no longer, so: what is missing.
     pub fn unmet(&self, missing: impl Into<String>) {
-        *lock(&self.missing) = Some(missing.into());
+        self.set(Some(missing.into()));
+    }
+
+    fn set(&self, missing: Option<String>) {
+        let mut state = lock(&self.state);
+        if missing.is_some() != state.missing.is_some() {
+            state.since = Instant::now();
+        }
+        state.missing = missing;
+    }
+
+    fn line(&self, state: &State) -> Option<String> {
+        state.missing.as_ref().map(|missing| format!("{}: {missing}", self.name))
     }
 }
 
-/// What is guarded stays whole even if a holder panicked: each change is one assignment.
+/// What is guarded stays whole even if a holder panicked: each change is an assignment or two.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -126,6 +155,20 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_begins_when_what_comes_before_is_there() {
+        let vitals = Vitals::new();
+        let (bus, weights) = (vitals.condition("bus"), vitals.condition("weights"));
+        let began = Instant::now() - Duration::from_secs(100);
+        for condition in [&bus, &weights] {
+            lock(&condition.state).since = began;
+        }
+        bus.unmet("no answer"); // as before
+        assert!(vitals.waits_for().is_some_and(|(what, since)| what == "bus: no answer" && since.as_secs() >= 100));
+        bus.met();
+        assert!(vitals.waits_for().is_some_and(|(what, since)| what == "weights: not yet" && since.as_secs() < 100));
+    }
+
+    #[test]
     fn conditions_are_missing_until_met_and_again_when_lost() {
         let vitals = Vitals::new();
         let (weights, bus) = (vitals.condition("weights"), vitals.condition("bus"));
@@ -133,7 +176,9 @@ mod tests {
         weights.met();
         bus.unmet("connection lost");
         assert_eq!(vitals.missing(), ["bus: connection lost"]);
+        assert!(vitals.waits_for().is_some_and(|(what, _)| what == "bus: connection lost"));
         bus.met();
         assert!(vitals.missing().is_empty());
+        assert_eq!(vitals.waits_for(), None);
     }
 }
