@@ -13,6 +13,7 @@ pub struct Export {
     rows: IntCounter,
     steps: IntCounter,
     skipped: IntCounter,
+    log_losses: IntCounter,
     window_rows: IntGauge,
     replay_ratio: Gauge,
     /// total, policy, value, weights
@@ -40,6 +41,7 @@ impl Export {
             rows: metrics.counter(names::ROWS_STORED)?,
             steps: metrics.counter(names::STEPS)?,
             skipped: metrics.counter(names::STEPS_SKIPPED)?,
+            log_losses: metrics.counter(names::LOG_LOSSES)?,
             window_rows: metrics.whole_gauge(names::WINDOW_ROWS)?,
             replay_ratio: metrics.gauge(names::REPLAY_RATIO)?,
             loss: metrics.gauges(names::LOSS, ["total", "policy", "value", "weights"])?,
@@ -68,6 +70,7 @@ impl Export {
             ("rows", &self.rows, status.rows),
             ("steps", &self.steps, status.step),
             ("skipped", &self.skipped, status.skipped_steps),
+            ("log losses", &self.log_losses, status.log_losses),
         ] {
             let seen = self.seen.entry(name).or_default();
             counter.inc_by(now.saturating_sub(*seen));
@@ -109,7 +112,8 @@ mod tests {
         export.set(&Status { games: 3, rows: 30, win_rates: vec![rate], ..Status::default() });
         let weights_version = "2.300".to_owned();
         let (effective_worlds, refilled_pools) = (Some(12.5), 0.25);
-        let status = Status { games: 5, rows: 50, step: 350, window_rows: 40, weights_version, ..Status::default() };
+        let status = Status { games: 5, rows: 50, step: 350, window_rows: 40, log_losses: 1, ..Status::default() };
+        let status = Status { weights_version, ..status };
         export.set(&Status { effective_worlds, refilled_pools, ..status });
         let text = export.metrics().encode().unwrap();
         for line in [
@@ -117,6 +121,7 @@ mod tests {
             "fogfall_rows_stored_total 50",
             "fogfall_steps_total 350",
             "fogfall_window_rows 40",
+            "fogfall_replay_log_losses_total 1",
             "fogfall_effective_worlds 12.5",
             "fogfall_refilled_pools_ratio 0.25",
             "fogfall_weights_epoch 2",

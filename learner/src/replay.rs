@@ -151,7 +151,7 @@ pub fn open(
              those of an unbroken run"
         ));
     }
-    if held > 0 && !exact {
+    if !exact {
         limiter.rebase(held);
     }
     Ok(Replay { log, intake: Arc::new(Intake::new(window, limiter)), rows_stored: bounds.end })

@@ -164,6 +164,12 @@ impl Reporter {
         let mut facts = sources.board.lock().clone();
         let troubles = sources.stages.troubles.now();
         facts.notices.extend(troubles.iter().map(|t| format!("{} fails and is tried again: {}", t.what, t.reason)));
+        let log_losses = sources.stages.counts.log_losses.load(Relaxed);
+        if log_losses > 0 {
+            facts.notices.push(format!(
+                "the replay log has lost rows, {log_losses} times in this start: training goes on with those in the window"
+            ));
+        }
         let elapsed = self.began.elapsed();
         let totals = self.totals()();
         let oldest = self.sample(stats, totals.rows, facts.step);
@@ -221,6 +227,7 @@ impl Reporter {
                 .map(|n| n.load(Relaxed))
                 .iter()
                 .sum(),
+            log_losses,
             win_rates: facts.win_rates,
             figures: facts.figures,
             waits: waits(&stats, sources.threads, &intake, &troubles, elapsed),

@@ -193,6 +193,8 @@ pub struct Status {
     pub checkpoint_step: Option<u64>,
     /// Parts that were refused, with or without reason to worry: duplicates, stale, damaged.
     pub refused_parts: u64,
+    /// Times that the replay log was found to have lost rows.
+    pub log_losses: u64,
     /// Newest result against each opponent, weakest first.
     pub win_rates: Vec<WinRate>,
     /// Other measured figures.

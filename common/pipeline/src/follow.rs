@@ -21,45 +21,86 @@ const ARRIVAL: Duration = Duration::from_micros(100);
 impl Stages {
     /// Brings the log's new rows into the window. Once `stop` is set it reads to the log's end and ends.
     ///
+    /// A log that has lost rows does not stop it: the window keeps what it holds, and goes on with what the log has that is
+    /// new. From then on a position in the log is not the window's.
+    ///
     /// # Errors
     /// If the thread cannot be started.
     pub fn follow(&self, log: Arc<dyn ReplayLog>, intake: Arc<Intake>, stop: Stop) -> std::io::Result<JoinHandle<()>> {
-        let stages = self.clone();
-        spawn("follow", move || {
-            loop {
-                let last = stop.is_requested();
-                let from = intake.lock().window.next();
-                match stages.runtime.block_on(log.read(from, PORTION_BYTES)) {
-                    Ok(rows) if rows.is_empty() => {
-                        stages.troubles.works(READING);
-                        if last {
-                            return;
-                        }
-                        if intake.wait_for_rows(FOLLOW_EVERY) {
-                            // They are not in the log yet.
-                            stop.wait(ARRIVAL);
-                        }
-                    }
-                    Ok(rows) => {
-                        stages.troubles.works(READING);
-                        let before = intake.lock().window.next();
-                        if let Err(error) = intake.insert(&rows) {
-                            warn!(%error, "the log gave rows that the window cannot take");
-                        }
-                        StageCounts::add(&stages.counts.followed_rows, intake.lock().window.next() - before);
-                    }
-                    Err(ReplayError::Evicted { first, .. }) => {
-                        StageCounts::add(&stages.counts.skipped_rows, first - from);
-                        intake.skip_to(first);
-                    }
-                    Err(error) => {
-                        stages.troubles.failed(READING, &error);
-                        if stop.wait(RETRY) {
-                            return;
-                        }
-                    }
+        let at = intake.lock().window.next();
+        let mut follower = Follower { stages: self.clone(), log, intake, stop, at };
+        spawn("follow", move || while follower.go_on() {})
+    }
+}
+
+struct Follower {
+    stages: Stages,
+    log: Arc<dyn ReplayLog>,
+    intake: Arc<Intake>,
+    stop: Stop,
+    /// Position in the log of the next row.
+    at: u64,
+}
+
+impl Follower {
+    /// One look at the log; false at the end.
+    fn go_on(&mut self) -> bool {
+        let last = self.stop.is_requested();
+        match self.stages.runtime.block_on(self.log.read(self.at, PORTION_BYTES)) {
+            Ok(rows) => {
+                self.stages.troubles.works(READING);
+                if !rows.is_empty() {
+                    return self.take(&rows);
                 }
+                if last {
+                    return false;
+                }
+                if self.intake.wait_for_rows(FOLLOW_EVERY) {
+                    // They are not in the log yet.
+                    self.stop.wait(ARRIVAL);
+                }
+                true
             }
-        })
+            Err(ReplayError::Evicted { first }) => {
+                let skipped = first - self.at;
+                StageCounts::add(&self.stages.counts.skipped_rows, skipped);
+                let next = self.intake.lock().window.next();
+                self.intake.skip_to(next + skipped);
+                self.at = first;
+                true
+            }
+            // What lies before the end that it has now was read before.
+            Err(error @ ReplayError::Ahead { end, .. }) => self.go_to(end, &error),
+            Err(error @ ReplayError::Replaced { first, .. }) => self.go_to(first, &error),
+            Err(error) => self.wait(&error),
+        }
+    }
+
+    fn take(&mut self, rows: &[u8]) -> bool {
+        match self.intake.insert(rows) {
+            Ok(inserted) => {
+                StageCounts::add(&self.stages.counts.followed_rows, inserted);
+                self.at += inserted;
+                true
+            }
+            Err(error) => self.wait(&error),
+        }
+    }
+
+    /// Goes on elsewhere in a log that has lost rows.
+    fn go_to(&mut self, position: u64, error: &ReplayError) -> bool {
+        self.stages.troubles.works(READING);
+        // A log that is gone is found to be another one when that has begun, and nothing of it was missed.
+        if position != self.at {
+            StageCounts::add(&self.stages.counts.log_losses, 1);
+            warn!(%error, from = self.at, to = position, "the window keeps its rows and goes on with the log as it is now");
+        }
+        self.at = position;
+        true
+    }
+
+    fn wait(&self, error: &dyn std::fmt::Display) -> bool {
+        self.stages.troubles.failed(READING, error);
+        !self.stop.wait(RETRY)
     }
 }

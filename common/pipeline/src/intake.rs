@@ -82,11 +82,11 @@ impl Intake {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes rows that follow in the log, allowed or not: what is stored is never turned away.
+    /// Takes rows that follow in the log, allowed or not: what is stored is never turned away. Returns how many.
     ///
     /// # Errors
     /// [`WindowError::PartialRow`].
-    pub fn insert(&self, rows: &[u8]) -> Result<(), WindowError> {
+    pub fn insert(&self, rows: &[u8]) -> Result<u64, WindowError> {
         let mut state = self.lock();
         let before = state.window.inserted_total();
         let evicted = state.window.follow(rows)?;
@@ -96,7 +96,7 @@ impl Intake {
         state.arriving = state.arriving.saturating_sub(inserted);
         drop(state);
         self.changed.notify_all();
-        Ok(())
+        Ok(inserted)
     }
 
     /// Goes on from a later position of the log: the rows between have left it unread.

@@ -60,6 +60,8 @@ pub struct StageCounts {
     pub followed_rows: AtomicU64,
     /// Rows that left the log before the window read them.
     pub skipped_rows: AtomicU64,
+    /// Times that the log was found to have lost rows that the window had read.
+    pub log_losses: AtomicU64,
     /// Weights that came back.
     pub weights: AtomicU64,
     /// Weights that could not be used.

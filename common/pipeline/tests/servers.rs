@@ -11,9 +11,11 @@ use std::{
 
 use crossbeam_channel::bounded;
 use fogfall_bus::{Bus, NatsBus, NatsLimits, NatsSettings};
-use fogfall_pipeline::{StageCounts, Stages, Storing, Troubles};
+use fogfall_pipeline::{Intake, StageCounts, Stages, Storing, Troubles};
 use fogfall_proto::{GameResult, Manifest, NamedLen, PartId, PartOfGame, Row, Trajectory, WIRE_VERSION};
-use fogfall_replay::{RedisLog, RedisLogSettings, RedisServer as RedisAt, ReplayLog};
+use fogfall_replay::{
+    LimiterSettings, RedisLog, RedisLogSettings, RedisServer as RedisAt, ReplayLog, SampleToInsert, Window,
+};
 use fogfall_service::shutdown::Stop;
 use fogfall_testkit::{
     nats::NatsServer,
@@ -114,11 +116,32 @@ fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
+fn intake() -> Arc<Intake> {
+    let settings = LimiterSettings {
+        samples_per_insert: 1.0,
+        min_size_to_sample: 1,
+        error_buffer: 1e6,
+        largest_insert: 1,
+        largest_sample: 1,
+        capacity: 1_000,
+    };
+    let window = Window::new(manifest().row_layout(), 1_000, 1 << 20, 0).unwrap();
+    Arc::new(Intake::new(window, SampleToInsert::new(settings).unwrap()))
+}
+
 /// The numbers of all games in the log, as they lie there.
 fn numbers(runtime: &Runtime, log: &dyn ReplayLog) -> Vec<u64> {
     let rows = runtime.block_on(log.read(0, usize::MAX >> 1)).unwrap();
     let layout = manifest().row_layout();
     layout.rows(&rows).map(|row| row.observation().next().unwrap() as u64).collect()
+}
+
+/// Stores games as an ingester would that has just started.
+fn append(runtime: &Runtime, redis: &RedisServer, sequences: std::ops::Range<u64>) {
+    let log = open(runtime, redis);
+    for game in sequences.map(game) {
+        runtime.block_on(log.append(game.part, &game.rows)).unwrap();
+    }
 }
 
 fn get(counter: &AtomicU64) -> u64 {
@@ -203,4 +226,70 @@ fn each_game_is_stored_once_by_two_ingesters_while_both_servers_are_killed() {
     assert_eq!(numbers, (0..3000).collect::<Vec<_>>());
     // An answer of Redis that was lost makes a duplicate of what its ingester had stored.
     assert!(stored() <= 3000 && get(&publisher.counts.publish_lost) == 0);
+}
+
+#[test]
+fn a_log_that_loses_all_leaves_the_window_its_rows_and_is_followed_anew() {
+    let (runtime, nats, mut redis) = (Runtime::new().unwrap(), NatsServer::start(), RedisServer::start());
+    let (bus, intake) = (connect(&runtime, &nats, 64 << 20), intake());
+    let stages = stages(&runtime, &bus);
+    append(&runtime, &redis, 0..5);
+    let stop = Stop::new();
+    let follow = stages.follow(open(&runtime, &redis), Arc::clone(&intake), stop.clone()).unwrap();
+    let held = |rows: u64| intake.lock().window.inserted_total() == rows;
+    let losses = || get(&stages.counts.log_losses);
+    wait_for("five rows", || held(5));
+
+    assert_eq!(redis.command("FLUSHALL"), "+OK");
+    wait_for("a loss", || losses() == 1);
+    append(&runtime, &redis, 5..7);
+    wait_for("seven rows", || held(7));
+
+    // The new log is longer than the old one before anybody looks.
+    redis.restart_empty();
+    append(&runtime, &redis, 7..30);
+    wait_for("thirty rows", || held(30));
+    assert_eq!(losses(), 2);
+    append(&runtime, &redis, 30..32);
+    wait_for("two rows more", || held(32));
+    stop.request("end");
+    follow.join().unwrap();
+
+    let state = intake.lock();
+    let mut numbers: Vec<u64> = state.window.rows().map(|row| row.observation().next().unwrap() as u64).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..32).collect::<Vec<_>>());
+    assert_eq!((losses(), get(&stages.counts.followed_rows), get(&stages.counts.skipped_rows)), (2, 32, 0));
+}
+
+#[test]
+fn an_ingester_keeps_games_on_the_bus_while_redis_has_no_memory_and_stores_them_when_it_has() {
+    let (runtime, nats, redis) = (Runtime::new().unwrap(), NatsServer::start(), RedisServer::start());
+    let (bus, log) = (connect(&runtime, &nats, 64 << 20), open(&runtime, &redis));
+    let stages = stages(&runtime, &bus);
+    let publish = |sequences: std::ops::Range<u64>| {
+        for sequence in sequences {
+            let game = game(sequence);
+            runtime.block_on(bus.publish(game.part, game.encode().into())).unwrap();
+        }
+    };
+    let stop = Stop::new();
+    publish(0..20);
+    let ingest = stages.ingest_beside_others(storing(&log), stop.clone()).unwrap();
+    wait_for("games", || get(&stages.counts.stored) == 20);
+    assert_eq!(redis.command("CONFIG SET maxmemory 1kb"), "+OK");
+    publish(20..40);
+    wait_for("a trouble", || {
+        let troubles = stages.troubles.now();
+        troubles.iter().any(|t| t.what == "storing rows in the replay log" && t.reason.contains("out of memory"))
+    });
+    assert_eq!(runtime.block_on(bus.fill()).unwrap().parts, 20); // none is settled
+    assert_eq!(redis.command("CONFIG SET maxmemory 0"), "+OK");
+    wait_for("all games", || get(&stages.counts.stored) == 40);
+    stop.request("end");
+    ingest.join().unwrap();
+    let mut stored = numbers(&runtime, &*log);
+    stored.sort_unstable();
+    assert_eq!(stored, (0..40).collect::<Vec<_>>());
+    assert!(stages.troubles.now().is_empty());
 }

@@ -128,12 +128,13 @@ pub enum ReplayError {
         /// What is wrong with it.
         what: String,
     },
-    /// The server lost its data, and another log has begun and grown past the position asked for. Said once; reading
-    /// goes on in the new log.
-    #[error("redis at {server} lost its data: another log has begun and holds rows up to {end}")]
+    /// The server lost its data, and another log has begun. Said once; reading goes on in the new log.
+    #[error("redis at {server} lost its data: another log has begun and holds rows {first} to {end}")]
     Replaced {
         /// Which server.
         server: String,
+        /// The new log's first row.
+        first: u64,
         /// Where the new log ends.
         end: u64,
     },

@@ -82,7 +82,8 @@ pub trait ReplayLog: Send + Sync {
     /// Whole rows from position `from` on, at most `max_bytes`, but at least one row if there is one; empty at the end.
     ///
     /// # Errors
-    /// [`ReplayError::Evicted`] with the position to go on from; [`ReplayError::Ahead`] if the log ends before `from`.
+    /// [`ReplayError::Evicted`] with the position to go on from; [`ReplayError::Ahead`] if the log ends before `from`, so has
+    /// lost rows; [`ReplayError::Replaced`] if it is another one than before.
     fn read(&self, from: u64, max_bytes: usize) -> BoxFuture<'_, Result<Vec<u8>, ReplayError>>;
 
     /// Returns when all that was appended would survive a loss of power.

@@ -5,7 +5,8 @@
 //! known, and given to nobody.
 //!
 //! A server that lost its data holds no log; the next append begins a new one at position 0. Who was reading finds
-//! [`ReplayError::Ahead`], or, where the new log has already grown past that position, [`ReplayError::Replaced`] once.
+//! [`ReplayError::Ahead`] while there is none, or after the server came back to an earlier state of the same log, and
+//! [`ReplayError::Replaced`] once when there is a new one.
 //!
 //! One server leads, reached by one address. Redis Cluster: a run's keys lie in one slot, but another node's `MOVED` is an
 //! error and not followed; not supported. Sentinel is not asked; behind a name that follows the leader, a `READONLY` answer
@@ -217,11 +218,11 @@ impl RedisLog {
         }
         let replaced = !known.identity.is_empty() && known.identity != now.identity;
         *self.known() = now;
-        match replaced {
-            true if from > end => Err(ReplayError::Ahead { from, end }),
-            true => Err(ReplayError::Replaced { server: self.reading.server().into(), end }),
-            false => Ok(()),
+        if replaced {
+            let first = self.ring.bounds(end).first;
+            return Err(ReplayError::Replaced { server: self.reading.server().into(), first, end });
         }
+        Ok(())
     }
 
     /// The rows' bytes, and what the log was right after they were read.

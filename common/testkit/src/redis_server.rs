@@ -88,6 +88,28 @@ impl RedisServer {
         self.child = child.unwrap_or_else(|| panic!("redis-server does not come back: {}", log(self.dir.path())));
     }
 
+    /// Kills it if it runs, removes all that it stored, and starts it on the same port.
+    ///
+    /// # Panics
+    /// If that cannot be removed, or it does not come up.
+    pub fn restart_empty(&mut self) {
+        self.kill();
+        let stored = self.dir.path().join("appendonlydir");
+        std::fs::remove_dir_all(stored).expect("the server has kept a file");
+        self.restart();
+    }
+
+    /// Bounds its files to so many bytes, or to none: what it writes beyond them fails as on a full disk.
+    ///
+    /// # Panics
+    /// If the system does not let it.
+    pub fn limit_files(&self, bytes: Option<u64>) {
+        let limit = bytes.map_or_else(|| "unlimited".into(), |bytes| bytes.to_string());
+        let limit = format!("--fsize={limit}:");
+        let set = Command::new("prlimit").args(["--pid", &self.pid().to_string(), &limit]).status();
+        assert!(set.is_ok_and(|status| status.success()), "prlimit {limit}");
+    }
+
     /// Sends one command of plain words, such as `CONFIG SET maxmemory 1mb`, and returns the first line of the answer.
     ///
     /// # Panics
@@ -126,7 +148,10 @@ pub fn program() -> PathBuf {
 /// Starts a server and waits until it has loaded its data; `None` if it ended before.
 fn spawn(dir: &Path, port: u16, options: &[String]) -> Option<Child> {
     let output = || std::fs::File::options().create(true).append(true).open(dir.join("output")).map(Stdio::from);
-    let mut child = Command::new(program())
+    // A test may bound the size of its files: that is to be an error, as of a full disk, and not its end.
+    let mut child = Command::new("sh")
+        .args(["-c", r#"trap '' XFSZ; exec "$0" "$@""#])
+        .arg(program())
         .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "yes", "--appendfsync", "everysec"])
         .args(["--auto-aof-rewrite-percentage", "300", "--rdbcompression", "no", "--rdbchecksum", "no"])
         .args(["--maxmemory-policy", "noeviction", "--port", &port.to_string(), "--dir"])

@@ -53,6 +53,7 @@ pub(super) fn status(i: usize, n: usize) -> Status {
         weights_published: step / 100,
         checkpoint_step: (trained > 0.0).then_some(step / 1_000 * 1_000),
         refused_parts: 2,
+        log_losses: 0,
         win_rates: win_rates(trained),
         figures: vec![Figure {
             name: "NashConv, searched".to_owned(),

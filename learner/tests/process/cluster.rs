@@ -41,6 +41,16 @@ fn a_run_on_servers_goes_on_and_is_not_begun_anew_by_mistake() {
 }
 
 #[test]
+fn a_run_whose_log_was_lost_goes_on_with_what_is_there() {
+    let servers = Servers { nats: NatsServer::start(), redis: RedisServer::start() };
+    let dir = tempfile::tempdir().unwrap();
+    servers.learner(dir.path(), "one", &[]).well();
+    assert_eq!(servers.redis.command("FLUSHALL"), "+OK");
+    servers.learner(dir.path(), "one", &["--resume", "latest"]).well();
+    assert_eq!(servers.redis.command("HGET fogfall:{k}:log end"), "$1"); // it has begun again, at 0
+}
+
+#[test]
 fn where_a_run_lives_is_said_once_and_whole() {
     let run = Run::kuhn();
     let start = |arguments: &[&str]| run.spawn(run.command(arguments)).end();

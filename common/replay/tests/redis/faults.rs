@@ -95,6 +95,34 @@ async fn a_server_without_memory_says_so_stores_nothing_and_may_be_asked_again()
 }
 
 #[tokio::test]
+async fn a_server_whose_disk_is_full_says_so_stores_nothing_and_goes_on_when_there_is_room() {
+    let server = TestServer::start();
+    let log = open(&server, "r").await;
+    log.append(part(1, 0), &rows(0, 3)).await.unwrap();
+    server.limit_files(Some(64 << 10));
+    let mut stored = 1;
+    let full = loop {
+        match log.append(part(1, stored), &rows(3 * stored, 3)).await {
+            Ok(_) => stored += 1,
+            Err(error) => break error,
+        }
+        assert!(stored < 10_000, "the disk is full after 64 KiB");
+    };
+    let ReplayError::Server { action: "append to", reason, .. } = &full else { panic!("{full:?}") };
+    assert!(reason.contains("MISCONF"), "{reason}");
+    assert_eq!(log.bounds().await.unwrap().end, 3 * stored); // readers go on
+    server.limit_files(None);
+    let again = async {
+        // It tries to write once a second.
+        while log.append(part(1, stored), &rows(3 * stored, 3)).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), again).await.expect("it goes on");
+    assert_eq!(log.bounds().await.unwrap().end, 3 * (stored + 1));
+}
+
+#[tokio::test]
 async fn a_log_that_memory_cannot_hold_fails_when_it_is_begun_and_can_be_begun_later() {
     let server = TestServer::start_with(&["--maxmemory", "12mb"]);
     let large = RedisLogSettings { capacity_rows: 1 << 20, capacity_bytes: 32 << 20, ..settings(&server, "r") };

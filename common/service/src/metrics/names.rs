@@ -42,6 +42,7 @@ names! {
     ROWS_EVICTED = "fogfall_rows_evicted_total", "Rows that left the replay log.";
     ROWS_SAMPLED = "fogfall_rows_sampled_total", "Rows drawn for batches.";
     LOG_BYTES = "fogfall_replay_log_bytes", "Bytes that the replay log takes.";
+    LOG_LOSSES = "fogfall_replay_log_losses_total", "Times that the replay log was found to have lost rows.";
     WINDOW_ROWS = "fogfall_window_rows", "Rows that the learner may sample now.";
     REPLAY_RATIO = "fogfall_replay_ratio", "Rows sampled for each row stored.";
 
