@@ -19,6 +19,7 @@ mod names;
 mod prepare;
 mod ring;
 mod settings;
+mod stored;
 mod sync;
 
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -169,7 +170,7 @@ impl RedisLog {
         let Names { below, ranges, forgotten, heard, .. } = &self.names;
         call.key(below).key(ranges).key(forgotten).key(heard);
         call.arg(self.ring.layout()).arg(&self.names.segments).arg(row_bytes).arg(segment_rows).arg(segments);
-        call.arg(self.most_gaps).arg(self.most_publishers).arg(format!("{:016x}", part.publisher)).arg(part.sequence);
+        call.arg(self.most_gaps).arg(self.most_publishers).arg(publisher(part)).arg(part.sequence);
         call.arg(rows).arg(payload);
         let (done, _end): (String, u64) =
             self.writing.ask("append to", async |mut c| call.invoke_async(&mut c).await).await?;
@@ -263,6 +264,11 @@ impl RedisLog {
     fn broken(&self, what: &str) -> ReplayError {
         ReplayError::Broken { reason: format!("the keys of run {} are damaged: {what}", self.settings.run) }
     }
+}
+
+/// A publisher's name in the keys.
+fn publisher(part: PartId) -> String {
+    format!("{:016x}", part.publisher)
 }
 
 /// `HMGET log identity end`.

@@ -35,8 +35,9 @@ pub(crate) enum Known {
     Forgotten,
 }
 
+/// The parts of one publisher.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Seen {
+pub(crate) struct Seen {
     /// All numbers below have been seen, but for the forgotten.
     below: u64,
     /// Numbers seen above, from the first of each range to what follows its last. Neither empty nor adjacent.
@@ -53,7 +54,13 @@ fn is_empty(&(from, to): &(u64, u64)) -> bool {
 }
 
 impl Seen {
-    fn state(&self, number: u64) -> Known {
+    /// What was seen as somebody else has written it down.
+    pub(crate) fn of(below: u64, ranges: BTreeMap<u64, u64>, forgotten: (u64, u64)) -> Self {
+        Self { below, ranges, forgotten, last: 0 }
+    }
+
+    /// What is known of a number.
+    pub(crate) fn state(&self, number: u64) -> Known {
         let (from, to) = self.forgotten;
         if number < self.below {
             return if (from..to).contains(&number) { Known::Forgotten } else { Known::Noted };

@@ -77,6 +77,12 @@ async fn random_appends_store_what_a_model_stores() {
             let read = log.read(from, 1 << 20).await.unwrap();
             assert_eq!(read, model.rows[from as usize * ROW_BYTES..], "seed {seed}, step {step}");
         }
+        // The fourth publisher has sent nothing.
+        let of = |i: u64| (0..9_000).map(move |sequence| PartId { publisher: u64::MAX - i, sequence });
+        let parts: Vec<_> = (0..4).flat_map(of).collect();
+        let expected: Vec<_> = parts.iter().map(|&part| model.sequences.state(part) == Known::Noted).collect();
+        assert!(expected.contains(&true) && expected.contains(&false));
+        assert_eq!(log.stored(&parts).await.unwrap(), expected, "seed {seed}");
         let counts = log.counts();
         assert!(counts.duplicate_parts > 50 && counts.appended_parts > 200 && counts.too_old_parts > 10, "{counts:?}");
     }
