@@ -14,6 +14,7 @@ mod settings;
 mod beginning;
 mod local;
 mod lockstep;
+mod patience;
 mod pipeline;
 mod place;
 mod replay;

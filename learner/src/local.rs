@@ -7,7 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
+use fogfall_bus::BusError;
 use fogfall_game::{Game, GameVisitor, mix};
 use fogfall_net::Net;
 use fogfall_pipeline::{Pulse, StageCounts, Stages, Troubles, VersionedNet, WeightsCell};
@@ -24,12 +25,13 @@ use crate::{
     heartbeat,
     lockstep::Lockstep,
     output::Output,
+    patience::{Patience, STOPPED},
     pipeline::{Pipeline, PlayMeter, Shared},
     replay,
     reporter::{Reporter, Sources},
     run_dir::RunDir,
     saver::Saver,
-    show::MetricsFile,
+    show::{Live, MetricsFile},
     supply::{Concurrent, Supply},
     train_loop::{TrainLoop, TrainLoopSettings, Trained},
 };
@@ -57,7 +59,14 @@ impl GameVisitor for Local {
     fn visit<G: Game>(self, game: Arc<G>) -> Self::Out {
         let dir = RunDir::open(&self.order.run_dir, self.order.checkpoint.is_some())?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        Run::start(&game, &self.order, &dir, &runtime)?.finish(&self.stop)
+        match Run::start(&game, &self.order, &dir, &runtime, &self.stop) {
+            Ok(run) => run.finish(&self.stop),
+            Err(error) if self.stop.is_requested() => {
+                tracing::info!(reason = format!("{error:#}"), "ended without a beginning");
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -81,12 +90,24 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// Begins or goes on. Nothing is played before there is a checkpoint: a learner that is killed at any time later
-    /// can go on from one.
-    fn start<G: Game>(game: &Arc<G>, order: &'a Order, dir: &'a RunDir, runtime: &'a Runtime) -> anyhow::Result<Self> {
+    /// can go on from one. Servers that are not there are waited for, until `stop` is set.
+    fn start<G: Game>(
+        game: &Arc<G>,
+        order: &'a Order,
+        dir: &'a RunDir,
+        runtime: &'a Runtime,
+        stop: &Stop,
+    ) -> anyhow::Result<Self> {
         let (info, flags) = (game.info(), &order.flags);
         let board = Board::default();
+        let patience = Patience {
+            runtime,
+            stop,
+            troubles: Arc::new(Troubles::default()),
+            aloud: !order.json && Live::is_possible(),
+        };
         let mut beginning = Beginning::of(info, order, dir)?;
-        let replay = replay::open(info, order, &beginning, dir, &board, runtime)?;
+        let replay = replay::open(info, order, &beginning, dir, &board, &patience)?;
         // Also those that were stored after the checkpoint.
         beginning.totals.rows = beginning.totals.rows.max(replay.rows_stored);
         board.begin(&beginning);
@@ -95,11 +116,12 @@ impl<'a> Run<'a> {
         let window_filled = Reporter::window_filled(&vitals);
         let output = Output::start(order, dir, &vitals, game.experts().last().unwrap_or(&"random"))?;
 
-        let bus = order.place.bus(info, flags, &beginning.manifest, runtime)?;
+        let bus = order.place.bus(info, flags, &beginning.manifest, &patience)?;
         if order.checkpoint.is_none() {
-            order.place.refuse_lost_checkpoints(&*bus, runtime)?;
+            order.place.refuse_lost_checkpoints(&*bus, &patience)?;
         }
-        let epoch = runtime.block_on(bus.claim(&beginning.manifest, beginning.above))?;
+        let claim = async || bus.claim(&beginning.manifest, beginning.above).await;
+        let epoch = patience.persist("taking over the run", BusError::may_pass, claim)?.context(STOPPED)?;
         dir.note_epoch(epoch)?;
         let mut saver = Saver::open(dir, &beginning, flags, &replay.intake)?;
         let saved = match &order.checkpoint {
@@ -114,7 +136,7 @@ impl<'a> Run<'a> {
             runtime: runtime.handle().clone(),
             bus,
             counts: Arc::new(StageCounts::default()),
-            troubles: Arc::new(Troubles::default()),
+            troubles: patience.troubles,
         };
         let weights = Arc::new(WeightsCell::new(first_weights(&beginning, epoch)?));
         let shared = Shared { stages, log: replay.log, intake: replay.intake, weights, epoch };

@@ -105,11 +105,11 @@ impl Pipeline {
     }
 
     /// What is seen of the playing. A game counts once it has ended, its rows once they are stored; of games that actors
-    /// play the rows count that came into the window.
+    /// play the rows count that the window has followed, those that left the log before it could read them included.
     pub fn meter(&self) -> PlayMeter {
         let counts = Arc::clone(&self.stages.counts);
         let Some(play) = &self.play else {
-            let rows = move || counts.followed_rows.load(Relaxed);
+            let rows = move || counts.followed_rows.load(Relaxed) + counts.skipped_rows.load(Relaxed);
             return PlayMeter {
                 stats: Arc::new(SelfPlayStats::default),
                 totals: Arc::new(move || Totals { rows: rows(), ..Totals::default() }),

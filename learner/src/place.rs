@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use fogfall_bus::{Bus, MemoryBus, MemoryBusSettings, NatsBus, without_secrets};
+use fogfall_bus::{Bus, BusError, MemoryBus, MemoryBusSettings, NatsBus, without_secrets};
 use fogfall_game::GameInfo;
 use fogfall_pipeline::{NatsFlags, RedisFlags};
 use fogfall_proto::Manifest;
-use fogfall_replay::{RedisLog, ReplayLog};
-use tokio::runtime::Runtime;
+use fogfall_replay::{RedisLog, ReplayError, ReplayLog};
 
-use crate::{cli::Flags, replay};
+use crate::{
+    cli::Flags,
+    patience::{Patience, STOPPED},
+    replay,
+};
 
 /// Trajectories that may wait on the bus in this process, in bytes, if the game's are not larger. What waits there gets
 /// old.
@@ -59,13 +62,14 @@ impl Place {
     /// The run's bus.
     ///
     /// # Errors
-    /// If the server cannot be reached or what is there was set up otherwise.
+    /// If what is there was set up otherwise, or the server does not let this program in. One that is not there is waited
+    /// for.
     pub fn bus(
         &self,
         info: &GameInfo,
         flags: &Flags,
         manifest: &Manifest,
-        runtime: &Runtime,
+        patience: &Patience<'_>,
     ) -> anyhow::Result<Arc<dyn Bus>> {
         let Some(cluster) = self.cluster() else {
             // Room for at least two of the longest games.
@@ -73,17 +77,21 @@ impl Place {
             let capacity_bytes = BUS_BYTES.max(2 * (rows + TRAJECTORY_BYTES)) as u64;
             return Ok(Arc::new(MemoryBus::new(MemoryBusSettings { capacity_bytes, ..MemoryBusSettings::default() })));
         };
-        let connected = runtime.block_on(NatsBus::connect(&cluster.nats.settings(true), &cluster.run));
-        Ok(Arc::new(connected.with_context(|| format!("cannot use the bus at {}", cluster.nats.nats))?))
+        let settings = cluster.nats.settings(true);
+        let connect = async || NatsBus::connect(&settings, &cluster.run).await;
+        let connected = patience.persist("connecting to the bus", BusError::may_pass, connect);
+        let connected = connected.with_context(|| format!("cannot use the bus at {}", cluster.nats.nats))?;
+        Ok(Arc::new(connected.context(STOPPED)?))
     }
 
     /// Refuses a run that begins anew where the bus holds weights of the same run: whoever lost the checkpoints should know.
     ///
     /// # Errors
     /// If that is so, and starting over was not asked for.
-    pub fn refuse_lost_checkpoints(&self, bus: &dyn Bus, runtime: &Runtime) -> anyhow::Result<()> {
+    pub fn refuse_lost_checkpoints(&self, bus: &dyn Bus, patience: &Patience<'_>) -> anyhow::Result<()> {
         let Some(cluster) = self.cluster().filter(|cluster| !cluster.start_over) else { return Ok(()) };
-        if let Some(head) = runtime.block_on(bus.newest())? {
+        let newest = patience.persist("asking for the newest weights", BusError::may_pass, async || bus.newest().await);
+        if let Some(head) = newest?.context(STOPPED)? {
             bail!(
                 "the bus holds weights {} of run {}, but there is no checkpoint to go on from: give --resume and the run's \
                  directory, or --start-over to train anew from step 0",
@@ -105,10 +113,17 @@ impl Cluster {
     /// The run's replay log.
     ///
     /// # Errors
-    /// If the server cannot be used.
-    pub fn log(&self, flags: &Flags, manifest: &Manifest, runtime: &Runtime) -> anyhow::Result<Arc<dyn ReplayLog>> {
+    /// If the server cannot be used. One that is not there is waited for.
+    pub fn log(
+        &self,
+        flags: &Flags,
+        manifest: &Manifest,
+        patience: &Patience<'_>,
+    ) -> anyhow::Result<Arc<dyn ReplayLog>> {
         let settings = flags.log.in_redis(&self.redis, manifest);
-        Ok(Arc::new(runtime.block_on(RedisLog::open(settings)).context("cannot use the replay log in Redis")?))
+        let open = async || RedisLog::open(settings.clone()).await;
+        let opened = patience.persist("opening the replay log", ReplayError::may_pass, open);
+        Ok(Arc::new(opened.context("cannot use the replay log in Redis")?.context(STOPPED)?))
     }
 }
 

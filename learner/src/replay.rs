@@ -2,21 +2,23 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use fogfall_game::GameInfo;
 use fogfall_pipeline::Intake;
 use fogfall_proto::{MAX_PART_ROW_BYTES, RowLayout};
 use fogfall_replay::{FileLog, FileLogSettings, LimiterSettings, ReplayError, ReplayLog, SampleToInsert, Window};
-use tokio::runtime::Runtime;
 
 use crate::{
     batch::PositionWeight,
     beginning::Beginning,
     board::Board,
     cli::{Flags, Order},
+    patience::{Patience, STOPPED},
     run_dir::RunDir,
 };
 
+/// What is done, for people.
+const READING: &str = "reading rows from the replay log";
 /// Bytes read from the log at a time when the window is filled.
 const FILL_BYTES: usize = 16 << 20;
 
@@ -96,7 +98,7 @@ pub struct Replay {
     pub log: Arc<dyn ReplayLog>,
     /// The window, filled, and the limiter.
     pub intake: Arc<Intake>,
-    /// Rows stored in the log since the run began.
+    /// Rows stored in the log since the run began, up to the window's end.
     pub rows_stored: u64,
 }
 
@@ -110,14 +112,14 @@ pub fn open(
     beginning: &Beginning,
     dir: &RunDir,
     board: &Board,
-    runtime: &Runtime,
+    patience: &Patience<'_>,
 ) -> anyhow::Result<Replay> {
     let flags = &order.flags;
     let mut limiter = SampleToInsert::restore(limiter_settings(info, flags), beginning.limiter)
         .context("min_rows, window_rows and replay_ratio do not fit together")?;
     let layout = beginning.manifest.row_layout();
     let log = match order.place.cluster() {
-        Some(cluster) => cluster.log(flags, &beginning.manifest, runtime)?,
+        Some(cluster) => cluster.log(flags, &beginning.manifest, patience)?,
         None => open_files(
             log_settings(dir.replay(), beginning.manifest.run.clone(), layout, flags),
             flags,
@@ -125,7 +127,7 @@ pub fn open(
             board,
         )?,
     };
-    let bounds = runtime.block_on(log.bounds())?;
+    let bounds = patience.persist(READING, ReplayError::may_pass, async || log.bounds().await)?.context(STOPPED)?;
     let capacity = flags.replay.window_rows;
     let start = bounds.first.max(bounds.end.saturating_sub(capacity as u64));
     let mut window = Window::new(layout, capacity, flags.replay.window_bytes.0, start)?;
@@ -133,9 +135,12 @@ pub fn open(
         window = window.counting_states();
     }
     loop {
-        match runtime.block_on(log.read(window.next(), FILL_BYTES)) {
-            Ok(rows) if rows.is_empty() => break,
-            Ok(rows) => {
+        let next = window.next();
+        let read = patience.persist(READING, ReplayError::may_pass, async || log.read(next, FILL_BYTES).await);
+        match read {
+            Ok(None) => bail!(STOPPED),
+            Ok(Some(rows)) if rows.is_empty() => break,
+            Ok(Some(rows)) => {
                 window.follow(&rows)?;
             }
             // Others store meanwhile.
@@ -154,7 +159,9 @@ pub fn open(
     if !exact {
         limiter.rebase(held);
     }
-    Ok(Replay { log, intake: Arc::new(Intake::new(window, limiter)), rows_stored: bounds.end })
+    // Others may have stored more since the bounds were asked for.
+    let rows_stored = window.next();
+    Ok(Replay { log, intake: Arc::new(Intake::new(window, limiter)), rows_stored })
 }
 
 /// Drops what was stored after the checkpoint: in lockstep its games are played again.

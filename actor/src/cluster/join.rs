@@ -16,8 +16,9 @@ use crate::Seams;
 pub fn connect(process: &Process, order: &Order, seams: &Seams) -> anyhow::Result<Option<Arc<dyn Bus>>> {
     let (settings, run) = (order.bus(), &order.process.run);
     let connected = &process.needs.bus;
-    let bus =
-        process.persist("connecting to the bus", connected, lasts, async || NatsBus::connect(&settings, run).await)?;
+    let bus = process.persist("connecting to the bus", connected, BusError::may_pass, async || {
+        NatsBus::connect(&settings, run).await
+    })?;
     if bus.is_some() {
         connected.met();
         tracing::info!(run, "connected to the bus");
@@ -33,7 +34,8 @@ pub fn await_manifest(process: &Process, bus: &Arc<dyn Bus>) -> anyhow::Result<O
     let known = &process.needs.manifest;
     let mut said = false;
     loop {
-        let asked = process.persist("asking for the run's manifest", known, lasts, async || bus.manifest().await);
+        let asked =
+            process.persist("asking for the run's manifest", known, BusError::may_pass, async || bus.manifest().await);
         match asked.context("the run's manifest cannot be read")? {
             None => return Ok(None),
             Some(Some(manifest)) => {
@@ -52,9 +54,4 @@ pub fn await_manifest(process: &Process, bus: &Arc<dyn Bus>) -> anyhow::Result<O
             return Ok(None);
         }
     }
-}
-
-/// True if the bus will say the same again.
-fn lasts(error: &BusError) -> bool {
-    matches!(error, BusError::BadRun { .. } | BusError::Refused { .. } | BusError::OtherSettings { .. })
 }

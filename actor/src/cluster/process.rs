@@ -148,12 +148,12 @@ impl Process {
     /// Tries until it works; `None` if the process is to stop first. Until then `condition` says what is wrong.
     ///
     /// # Errors
-    /// The first error that `lasts`.
+    /// The first error that will not pass.
     pub fn persist<T, E: Display>(
         &self,
         what: &'static str,
         condition: &Condition,
-        lasts: impl Fn(&E) -> bool,
+        may_pass: impl Fn(&E) -> bool,
         mut attempt: impl AsyncFnMut() -> Result<T, E>,
     ) -> Result<Option<T>, E> {
         loop {
@@ -163,7 +163,7 @@ impl Process {
                     self.troubles.works(what);
                     return Ok(Some(answer));
                 }
-                Some(Err(error)) if lasts(&error) => return Err(error),
+                Some(Err(error)) if !may_pass(&error) => return Err(error),
                 Some(Err(error)) => {
                     self.troubles.failed(what, &error);
                     condition.unmet(error.to_string());

@@ -64,7 +64,7 @@ fn open_log<S: GameSet>(
     (settings.server.answer_timeout, settings.server.connect_timeout) = (answer_within, answer_within);
     let opened = &process.needs.tool;
     let open = async || RedisLog::open(settings.clone()).await;
-    let log = process.persist("opening the replay log", opened, lasts, open);
+    let log = process.persist("opening the replay log", opened, ReplayError::may_pass, open);
     let log = log.context("the replay log cannot be used")?;
     if log.is_some() {
         opened.met();
@@ -75,12 +75,6 @@ fn open_log<S: GameSet>(
         log: Arc::new(log),
         stale_after_steps: flags.stale_after_steps,
     }))
-}
-
-/// True if the server will say the same again.
-fn lasts(error: &ReplayError) -> bool {
-    use ReplayError::{Denied, OtherLog, Settings, Unfit};
-    matches!(error, Settings { .. } | Unfit { .. } | OtherLog { .. } | Denied { .. })
 }
 
 fn ingest(process: &Process, bus: &Arc<dyn Bus>, storing: Storing, meter: &mut Meter) -> anyhow::Result<()> {

@@ -76,12 +76,20 @@ pub enum BusError {
         /// What was asked.
         what: &'static str,
     },
-    /// No server could be reached, or none let this program in.
+    /// No server could be reached.
     #[error("cannot connect to {servers}: {reason}")]
     Unreachable {
         /// Where it was tried, without passwords.
         servers: String,
         /// Why not.
+        reason: String,
+    },
+    /// A server does not know this user, password, token or key.
+    #[error("{servers} does not let this program in: {reason}")]
+    Denied {
+        /// Where it was tried, without passwords.
+        servers: String,
+        /// What it said.
         reason: String,
     },
     /// The server said no, and will say it again: a missing right, a missing feature, a record that is not ours.
@@ -110,4 +118,11 @@ pub enum BusError {
         /// The id.
         run: String,
     },
+}
+
+impl BusError {
+    /// True if the same may go well later: nobody was there or answered, or there was no room.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Full { .. } | Self::Unanswered { .. } | Self::Unreachable { .. })
+    }
 }

@@ -152,6 +152,11 @@ impl ReplayError {
         matches!(self, Self::RowBytes { .. } | Self::PartTooLarge { .. } | Self::Sequence { .. })
     }
 
+    /// True if the same may go well later: the server was not there, did not answer, or had no memory.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Server { .. } | Self::OutOfMemory { .. })
+    }
+
     /// Names what was tried when the system said no.
     pub(crate) fn io<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Self + use<'a> {
         move |source| match source.kind() {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_nats::jetstream::context::ContextBuilder;
 use async_nats::jetstream::{self, Context, ErrorCode};
-use async_nats::{Client, ConnectOptions, Event, ServerError};
+use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event, ServerError};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::patience::pause;
@@ -58,7 +58,12 @@ impl Link {
         let options = options(settings, Arc::clone(&denied)).await.map_err(unreachable)?;
         let connected = timeout(settings.connect_within, options.connect(settings.urls.clone())).await;
         let silent = || format!("no answer within {:?}", settings.connect_within);
-        let client = connected.map_err(|_| unreachable(silent()))?.map_err(|e| unreachable(in_words(&e)))?;
+        let client = connected.map_err(|_| unreachable(silent()))?.map_err(|e| match e.kind() {
+            ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
+                BusError::Denied { servers: servers.clone(), reason: e.to_string() }
+            }
+            _ => unreachable(in_words(&e)),
+        })?;
         let jetstream = ContextBuilder::new()
             .timeout(settings.answer_within / TRIES)
             .max_ack_inflight(MAX_ACKS)

@@ -70,8 +70,8 @@ impl NatsBus {
     /// Connects to a run's bus, and creates or checks what it needs there if the settings say so.
     ///
     /// # Errors
-    /// [`BusError::BadRun`], [`BusError::Unreachable`], [`BusError::OtherSettings`] if what is there was set up otherwise,
-    /// [`BusError::Refused`].
+    /// [`BusError::BadRun`], [`BusError::Unreachable`], [`BusError::Denied`], [`BusError::OtherSettings`] if what is there was
+    /// set up otherwise, [`BusError::Refused`].
     pub async fn connect(settings: &NatsSettings, run: &str) -> Result<Self, BusError> {
         let names = Names::new(run)?;
         let link = Link::connect(settings).await?;
