@@ -236,6 +236,7 @@ impl TrainLoop {
         done.published_step = Some(version.step);
         match self.runtime.block_on(self.bus.announce(self.epoch, head, bytes)) {
             Ok(()) => {
+                tracing::debug!(%version, ordinal, "published weights");
                 self.ordinal = ordinal;
                 let mut facts = self.board.lock();
                 (facts.weights, facts.weights_published) = (Some(version), ordinal);

@@ -2,8 +2,10 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod audit;
 pub mod bus;
 pub mod cache;
+pub mod chaos;
 pub mod evaluator;
 pub mod golden;
 pub mod labels;
@@ -12,3 +14,4 @@ pub mod nats;
 pub mod redis_server;
 pub mod replay_log;
 pub mod staged;
+pub mod supervise;
