@@ -20,7 +20,7 @@ mod place;
 mod replay;
 mod supply;
 
-mod batch;
+pub mod batch;
 mod checkpoint;
 mod saver;
 pub mod train;
