@@ -13,6 +13,8 @@ const MEMORY_FULL: f64 = 0.9;
 const BRIEF_S: f64 = 3.0;
 /// A trouble that lasts longer does not go away by itself.
 const LASTS_S: f64 = 30.0;
+/// Who has missed two beats may be dead.
+const SILENT_S: f64 = 25.0;
 /// Long after weights were stored everybody plays by them.
 const TAKEN_UP_S: f64 = 120.0;
 /// A learner that waits for a greater share of its time waits for rows.
@@ -39,6 +41,9 @@ fn holds_back(overview: &Overview) -> String {
         _ => {}
     }
     let Some(learner) = overview.learner() else { return "nobody trains: no learner is alive".to_owned() };
+    if let Some(silence) = silence(learner) {
+        return format!("perhaps nobody trains: {silence}");
+    }
     if learner.beat.stage == Stage::Stopping {
         return "the learner is stopping".to_owned();
     }
@@ -62,6 +67,12 @@ fn holds_back(overview: &Overview) -> String {
         return format!("the window fills: {rows} of {needed} rows that training begins with");
     }
     "nothing: it trains as fast as rows come".to_owned()
+}
+
+/// That somebody has not been heard for too long.
+fn silence(person: &Person) -> Option<String> {
+    let since = person.age_s.round();
+    (person.age_s > SILENT_S).then(|| format!("{} has been silent for {since} s", called(person)))
 }
 
 /// Why games do not come from the bus into the log, if they do not.
@@ -110,6 +121,7 @@ fn needs(overview: &Overview) -> Vec<String> {
     let mut needs = Vec::new();
     if overview.members.known().is_some() {
         missing(overview, &mut needs);
+        needs.extend(overview.learner().and_then(silence));
     }
     for person in overview.members.known().into_iter().flatten() {
         let lasting = person.beat.troubles.iter().filter(|trouble| trouble.since_s >= LASTS_S);

@@ -5,6 +5,8 @@
 pub(crate) struct ServerInfo {
     /// Major and minor version.
     pub(crate) version: (u32, u32),
+    /// True while it reads its data from its files: what it says of them meanwhile means nothing.
+    pub(crate) loading: bool,
     /// `maxmemory_policy`.
     pub(crate) policy: String,
     /// Memory that it uses.
@@ -29,6 +31,7 @@ impl ServerInfo {
                     let mut numbers = value.split('.').map(|number| number.parse().unwrap_or(0));
                     info.version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
                 }
+                "loading" => info.loading = value == "1",
                 "maxmemory_policy" => info.policy = value.into(),
                 "used_memory" => info.memory_bytes = value.parse().unwrap_or(0),
                 "maxmemory" => info.memory_limit = value.parse().unwrap_or(0),
@@ -49,11 +52,12 @@ mod tests {
     #[test]
     fn the_lines_that_matter_are_read() {
         let info = ServerInfo::parse(
-            "# Server\r\nredis_version:7.0.15\r\n\r\n# Memory\r\nused_memory:5\r\nmaxmemory:9\r\nmaxmemory_policy:noeviction\r\n\
-             aof_enabled:1\r\naof_last_write_status:ok\r\naof_pending_bio_fsync:2\r\n",
+            "# Server\r\nredis_version:7.0.15\r\nloading:1\r\n\r\n# Memory\r\nused_memory:5\r\nmaxmemory:9\r\n\
+             maxmemory_policy:noeviction\r\naof_enabled:1\r\naof_last_write_status:ok\r\naof_pending_bio_fsync:2\r\n",
         );
         let expected = ServerInfo {
             version: (7, 0),
+            loading: true,
             policy: "noeviction".into(),
             memory_bytes: 5,
             memory_limit: 9,

@@ -66,6 +66,10 @@ impl RedisLog {
     async fn check_server(&self) -> Result<(), ReplayError> {
         let text: String = self.writing.ask("ask", async |mut c| redis::cmd("INFO").query_async(&mut c).await).await?;
         let info = ServerInfo::parse(&text);
+        if info.loading {
+            let (action, server) = ("open the log on", self.writing.server().into());
+            return Err(ReplayError::Server { action, server, reason: "it is loading its data".into() });
+        }
         unfit(&info, &self.settings)
             .map_or(Ok(()), |what| Err(ReplayError::Unfit { server: self.writing.server().into(), what }))?;
         // A user without the right to ask, or a hosted server, does not say; then nobody can.

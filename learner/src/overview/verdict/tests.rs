@@ -164,3 +164,12 @@ fn what_cannot_be_asked_is_not_taken_for_missing() {
     assert!(!Overview { log: Some(unknown()), ..well() }.is_whole());
     assert!(Overview { log: None, ..well() }.is_whole());
 }
+
+#[test]
+fn a_learner_that_has_missed_two_beats_may_be_dead() {
+    let silent = |age_s| judge(&with(|members| members.iter_mut().for_each(|person| person.age_s = age_s)));
+    assert!(silent(24.0).needs.is_empty());
+    let verdict = silent(26.0);
+    assert!(verdict.holds_back.starts_with("perhaps nobody trains: learner pod"), "{}", verdict.holds_back);
+    assert_eq!(verdict.needs.len(), 1, "{:?}", verdict.needs);
+}
