@@ -7,6 +7,7 @@ use clap::ArgMatches;
 use fogfall_game::{GameError, GameSet, GameVisitor};
 use fogfall_pipeline::{PlayFlags, Preset, SearchFlags};
 use fogfall_service::{
+    host,
     settings::{Loader, Mistakes},
     telemetry,
 };
@@ -24,7 +25,7 @@ use crate::{
     replay::Replay,
     rules::{Check, RulesReport},
     seams::Seams,
-    selfplay,
+    selfplay::{self, Usual},
     solve::Solve,
     suitability::Measure,
 };
@@ -90,7 +91,12 @@ pub fn run<S: GameSet>(matches: &ArgMatches, seams: &Seams) -> anyhow::Result<Ex
 fn self_play<S: GameSet>(matches: &ArgMatches, seams: &Seams) -> anyhow::Result<ExitCode> {
     let order = PlayOrder::read(matches, std::env::vars())?;
     if matches.get_flag(CHECK_CONFIG) {
-        say(IN_ORDER)?
+        say(IN_ORDER)?;
+        let limit = host::memory_limit().map_or_else(|| "unknown".to_owned(), |bytes| format!("{} MiB", bytes >> 20));
+        say(&format!("memory limit {limit}; by the games' own defaults this process would play"))?;
+        for game in S::names() {
+            say(&format!("  {}", S::with(game, None, Usual(&order.player))??))?;
+        }
     } else {
         selfplay::run::<S>(&order, seams)?
     }

@@ -23,6 +23,8 @@ fogfall_service::settings! {
         slots: usize = 32, in 1..=65_536, class Operational;
         /// Evaluations that each self-play thread remembers; 0 for none.
         cache_entries: usize = 16_384, in 0..=1_000_000_000, class Operational;
+        /// Seconds after which a game that does not go on is taken to hang; then /healthz fails.
+        hung_after_s: u64 = 120, in 1..=86_400, class Operational;
         /// Begin with an untrained network instead of waiting for the run's first weights.
         start_without_weights: bool = false, class Operational;
     }

@@ -1,28 +1,40 @@
 //! `actor --nats URL --run ID`: plays a run's games by its newest weights and publishes them. Everything about the run
 //! comes from the bus.
 //!
+//! Where the run's learner comes back and says that games are played otherwise from now on, the process joins the run anew.
+//!
 //! Told to stop, it starts no game and publishes those that have ended; games in progress are given up, their rows were
 //! nobody's yet.
 
 mod crew;
+mod news;
+mod sizing;
 mod status;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::{anyhow, bail};
 use fogfall_bus::Bus;
 use fogfall_game::{Game, GameSet, GameVisitor, mix};
 use fogfall_net::{Net, Shape, Weights};
-use fogfall_pipeline::{SelfPlaySettings, Stages, VersionedNet};
+use fogfall_pipeline::{SelfPlaySettings, SelfPlayStats, Stages, VersionedNet};
 use fogfall_proto::{Manifest, Role, Version};
 use fogfall_selfplay::Origin;
+use fogfall_service::host;
 
 use crate::{
     Seams,
     cluster::{PlayOrder, Process, await_manifest, connect, differences, play_settings},
 };
 
-use self::{crew::Crew, status::Meter};
+use self::{
+    crew::{Crew, Job},
+    news::News,
+    sizing::{Needs, Size},
+    status::Meter,
+};
+
+pub use self::sizing::Usual;
 
 /// Stream of the games, below the number of this process's life.
 const GAMES_STREAM: u64 = 1;
@@ -69,15 +81,10 @@ impl GameVisitor for Play<'_> {
         if !differences.is_empty() {
             bail!("the run is of another game than this program's {}:\n  {}", manifest.game, differences.join("\n  "));
         }
-        let settings = SelfPlaySettings {
-            play: play_settings(&manifest, game.info())?,
-            threads: order.player.play_threads()?,
-            slots: order.player.slots,
-            cache_entries: order.player.cache_entries,
-        };
         let shape = Shape::new(game.info(), manifest.width, manifest.blocks);
         let stages = process.stages(&bus);
-        let first = match order.player.start_without_weights {
+        let mut job = job(order, process, &manifest, game.as_ref(), 0)?;
+        let mut weights = match order.player.start_without_weights {
             true => untrained(&shape)?,
             false => match await_weights(process, &stages, &shape) {
                 Some(weights) => weights,
@@ -85,25 +92,61 @@ impl GameVisitor for Play<'_> {
             },
         };
         process.needs.tool.met();
-        let origin = Origin {
+        let (mut stats, mut crews) = (SelfPlayStats::default(), 1);
+        let mut news = News::of(&bus, game.info(), manifest, process.life);
+        loop {
+            say_job(&job, news.manifest(), weights.version);
+            meter.begin(process, news.manifest(), job.settings.threads);
+            let crew = Crew::start(&game, &job, weights, stats, stages.clone(), process)?;
+            let left = crew.play(process, &mut meter, &mut news)?;
+            let Some(changed) = left.changed else { return Ok(()) };
+            tracing::info!("the run's games are played otherwise from now on: joining it anew");
+            job = self::job(order, process, &changed, game.as_ref(), crews)?;
+            (weights, stats, crews) = (left.weights, left.stats, crews + 1);
+        }
+    }
+}
+
+/// How the `number`-th crew of this process is to play.
+fn job<G: Game>(
+    order: &PlayOrder,
+    process: &Process,
+    manifest: &Manifest,
+    game: &G,
+    number: u64,
+) -> anyhow::Result<Job> {
+    let play = play_settings(manifest, game.info())?;
+    let asked = Size::of(&order.player)?;
+    let needs = Needs::of(game, &play, manifest.width, manifest.blocks);
+    let fitted = sizing::fitted(&needs, &asked, host::memory_limit());
+    fitted.say();
+    let Size { threads, slots, cache_entries } = fitted.size;
+    Ok(Job {
+        settings: SelfPlaySettings { play, threads, slots, cache_entries },
+        origin: Origin {
             wire: manifest.wire,
             run: manifest.run.clone(),
             rules_hash: manifest.rules_hash(),
             settings_hash: manifest.settings_hash(),
-            publisher: process.life,
-            seed: mix(process.life, GAMES_STREAM),
-        };
-        tracing::info!(
-            game = manifest.game,
-            weights = %first.version,
-            threads = settings.threads,
-            slots = settings.slots,
-            publisher = format!("{:016x}", process.life),
-            "playing"
-        );
-        meter.begin(process, &manifest, settings.threads);
-        Crew::start(&game, &settings, &origin, first, shape, stages, &process.stop)?.play(process, &mut meter)
-    }
+            // A crew counts its parts from 0.
+            publisher: mix(process.life, number),
+            seed: mix(mix(process.life, GAMES_STREAM), number),
+        },
+        shape: Shape::new(game.info(), manifest.width, manifest.blocks),
+        hung_after: Duration::from_secs(order.player.hung_after_s),
+    })
+}
+
+fn say_job(job: &Job, manifest: &Manifest, weights: Version) {
+    tracing::info!(
+        game = manifest.game,
+        %weights,
+        threads = job.settings.threads,
+        slots = job.settings.slots,
+        cache_entries = job.settings.cache_entries,
+        publisher = format!("{:016x}", job.origin.publisher),
+        "playing"
+    );
 }
 
 /// Weights that nobody has trained. Any that the run publishes are newer.

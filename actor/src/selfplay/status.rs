@@ -3,15 +3,16 @@
 //! Counts are of this process's life, and balance: `parts = published + duplicates + lost + waiting to be published`.
 
 use std::{
+    collections::BTreeSet,
     sync::atomic::Ordering::Relaxed,
     time::{Duration, Instant},
 };
 
-use fogfall_pipeline::{SelfPlayStats, Stages, Trouble, WeightsCell};
-use fogfall_proto::{Heartbeat, Manifest, PartCounts, ROOM_ON_THE_BUS, Version, Wait};
+use fogfall_pipeline::{Hung, SelfPlayStats, Stages, Trouble, WeightsCell};
+use fogfall_proto::{Failing, Heartbeat, Manifest, PartCounts, ROOM_ON_THE_BUS, Version, Wait};
 use fogfall_service::{
     admin,
-    metrics::{IntGauge, Metrics, MetricsError, names},
+    metrics::{IntCounter, IntGauge, Metrics, MetricsError, names},
 };
 use serde::{Serialize, Serializer};
 
@@ -19,7 +20,7 @@ use crate::cluster::{Counter, Process, Report};
 
 /// A log line this often.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// Self-play that does nothing for so long, and waits for nobody, is stuck.
+/// Nobody looks at self-play for so long unless the process is stuck.
 const STUCK_AFTER: Duration = Duration::from_secs(120);
 
 /// Figures of all stages at one time.
@@ -29,13 +30,15 @@ pub struct Seen {
     duplicates: u64,
     retries: u64,
     publish_lost: u64,
-    weights: Version,
+    /// The newest weights held.
+    pub weights: Version,
+    hung: Vec<Hung>,
     troubles: Vec<Trouble>,
 }
 
 impl Seen {
     /// Looks at the stages.
-    pub fn of(stats: SelfPlayStats, stages: &Stages, weights: &WeightsCell) -> Self {
+    pub fn of(stats: SelfPlayStats, hung: Vec<Hung>, stages: &Stages, weights: &WeightsCell) -> Self {
         let counts = &stages.counts;
         Self {
             stats,
@@ -44,6 +47,7 @@ impl Seen {
             retries: counts.publish_retries.load(Relaxed),
             publish_lost: counts.publish_lost.load(Relaxed),
             weights: weights.newest().version,
+            hung,
             troubles: stages.troubles.now(),
         }
     }
@@ -95,8 +99,17 @@ pub struct Status {
     pub waits_for: Option<String>,
     /// Seconds that the longest of these waits has lasted.
     pub waits_s: f64,
+    /// Threads that hang in a game.
+    pub hung: Vec<String>,
+    /// Seconds that the first of them has hung.
+    pub hung_s: f64,
     /// What does not work now and is tried again.
     pub troubles: Vec<String>,
+}
+
+fn in_words(hung: &Hung) -> String {
+    let Hung { thread, seed, lasts } = hung;
+    format!("thread {thread} hangs in the game of seed {seed:016x} for {} s", lasts.as_secs())
 }
 
 fn as_text<S: Serializer>(version: &Version, serializer: S) -> Result<S::Ok, S::Error> {
@@ -111,6 +124,8 @@ impl Report for Status {
         beat.waited_s = self.blocked_s / self.threads.max(1) as f64;
         let room = |_: &String| Wait { what: ROOM_ON_THE_BUS.into(), since_s: self.waits_s };
         beat.waits = self.waits_for.iter().map(room).collect();
+        let hung = |hung: &String| Failing { what: "playing".into(), reason: hung.clone(), since_s: self.hung_s };
+        beat.troubles = self.hung.iter().map(hung).collect();
     }
 }
 
@@ -126,11 +141,14 @@ pub struct Meter {
     parts: [Counter; 4],
     weights_epoch: IntGauge,
     weights_step: IntGauge,
+    hung_games: IntCounter,
+    /// Those counted so far, by thread and seed.
+    known_hung: BTreeSet<(usize, u64)>,
     beat: Option<admin::Heartbeat>,
+    health: Option<admin::Condition>,
     began: Instant,
     /// When the last line was said, with games and rows then.
     line: (Instant, u64, u64),
-    idle_at: u64,
     status: Status,
 }
 
@@ -150,10 +168,12 @@ impl Meter {
             parts: metrics.counters(names::PARTS_PUBLISHED, outcomes)?.map(Counter::from),
             weights_epoch: metrics.whole_gauge(names::WEIGHTS_EPOCH)?,
             weights_step: metrics.whole_gauge(names::WEIGHTS_STEP)?,
+            hung_games: metrics.counter(names::HUNG_GAMES)?,
+            known_hung: BTreeSet::new(),
             beat: None,
+            health: None,
             began: Instant::now(),
             line: (Instant::now(), 0, 0),
-            idle_at: 0,
             status: Status::default(),
             metrics,
         })
@@ -164,24 +184,25 @@ impl Meter {
         &self.metrics
     }
 
-    /// Playing begins.
+    /// Playing begins, or begins anew by other settings.
     pub fn begin(&mut self, process: &Process, manifest: &Manifest, threads: usize) {
         (self.status.run, self.status.game) = (manifest.run.clone(), manifest.game.clone());
         self.status.threads = threads;
-        self.beat = Some(process.vitals.heartbeat("self-play", STUCK_AFTER));
-        self.began = Instant::now();
-        self.line = (self.began, 0, 0);
+        if self.beat.is_none() {
+            self.beat = Some(process.vitals.heartbeat("self-play", STUCK_AFTER));
+            self.health = Some(process.vitals.healthy("games"));
+            self.began = Instant::now();
+            self.line = (self.began, 0, 0);
+        }
     }
 
     /// Brings everything up to date, says a line if it is time, and returns the record.
     pub fn look(&mut self, seen: &Seen) -> &Status {
         let counts = &seen.stats.counts;
-        // A search may be long, but it evaluates.
-        let done = counts.simulations + counts.batches;
-        if let Some(beat) = self.beat.as_ref().filter(|_| done != self.idle_at || seen.stats.waiting > 0) {
+        if let Some(beat) = &self.beat {
             beat.beat();
         }
-        self.idle_at = done;
+        self.look_for_hung(&seen.hung);
         self.export(seen);
         let (since, games, rows) = self.line;
         let seconds = since.elapsed().as_secs_f64().max(1e-3);
@@ -201,6 +222,8 @@ impl Meter {
             blocked_s: seen.stats.blocked.as_secs_f64(),
             waits_for: seen.waits_for(),
             waits_s: seen.stats.longest_wait.as_secs_f64(),
+            hung: seen.hung.iter().map(in_words).collect(),
+            hung_s: seen.hung.first().map_or(0.0, |hung| hung.lasts.as_secs_f64()),
             troubles: seen.troubles.iter().map(|t| format!("{}: {}", t.what, t.reason)).collect(),
             ..std::mem::take(&mut self.status)
         };
@@ -209,6 +232,20 @@ impl Meter {
             self.line = (Instant::now(), counts.games, counts.rows);
         }
         &self.status
+    }
+
+    /// A process with a thread that hangs is not healthy: nothing in it can free the thread.
+    fn look_for_hung(&mut self, hung: &[Hung]) {
+        for hung in hung.iter().filter(|hung| self.known_hung.insert((hung.thread, hung.seed))) {
+            let (seed, lasts_s) = (format!("{:016x}", hung.seed), hung.lasts.as_secs_f64());
+            tracing::error!(thread = hung.thread, seed, lasts_s, "a game does not go on");
+            self.hung_games.inc();
+        }
+        match (&self.health, hung.first()) {
+            (Some(health), Some(first)) => health.unmet(in_words(first)),
+            (Some(health), None) => health.met(),
+            (None, _) => {}
+        }
     }
 
     /// Says how it ended.
@@ -270,6 +307,7 @@ mod tests {
             retries: 5,
             publish_lost: 2,
             weights: Version { epoch: 2, step: 30 },
+            hung: Vec::new(),
             troubles: Vec::new(),
         }
     }

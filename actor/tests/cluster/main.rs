@@ -1,6 +1,7 @@
 //! The actor's services on real servers (`scripts/setup`): what is played is stored, and nothing is lost in silence.
 #![allow(clippy::unwrap_used)]
 
+mod anew;
 mod support;
 
 use fogfall_bus::Bus;
@@ -220,6 +221,10 @@ fn settings_are_checked_without_any_server() {
     let code = |arguments: &[&str]| command(arguments).output().unwrap().status.code();
     let good = ["--nats=nats://nowhere:1", "--run=r", "--check-config"];
     assert_eq!(code(&good), Some(0));
+    let said = command(&[&good[..], &["--threads=3", "--slots=7"]].concat()).output().unwrap().stdout;
+    let said = String::from_utf8(said).unwrap();
+    assert!(said.contains("memory limit "), "{said}");
+    assert!(said.contains("\n  battle: 3 threads, 7 slots and 16384 cached evaluations each, about "), "{said}");
     assert_eq!(code(&[&good[..], &["--slots=0"]].concat()), Some(2));
     assert_eq!(code(&["--check-config"]), Some(2));
     let ingest = [&["ingest"], &good[..]].concat();

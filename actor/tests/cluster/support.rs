@@ -109,7 +109,10 @@ pub struct Service {
 
 /// The actor's command with no setting from the environment.
 pub fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_actor"));
+    with_arguments(Command::new(env!("CARGO_BIN_EXE_actor")), arguments)
+}
+
+fn with_arguments(mut command: Command, arguments: &[&str]) -> Command {
     command.args(arguments).stdin(Stdio::null());
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("FOGFALL_") {
@@ -122,9 +125,14 @@ pub fn command(arguments: &[&str]) -> Command {
 impl Service {
     /// Starts the actor with a JSON log.
     pub fn start(arguments: &[&str]) -> Self {
+        Self::start_of(Command::new(env!("CARGO_BIN_EXE_actor")), arguments)
+    }
+
+    /// The same with a program that is an actor, too.
+    pub fn start_of(program: Command, arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let log = File::create(folder.path().join("log")).unwrap();
-        let mut command = command(arguments);
+        let mut command = with_arguments(program, arguments);
         command.args(["--json", "--run", RUN]).stdout(Stdio::null()).stderr(log);
         Self { child: command.spawn().unwrap(), folder }
     }

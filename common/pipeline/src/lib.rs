@@ -23,7 +23,7 @@ pub use play_flags::{PlayFlags, SearchFlags};
 pub use preset::Preset;
 pub use pulse::Pulse;
 pub use rounds::Rounds;
-pub use self_play::{Outlet, SelfPlay, SelfPlaySettings, SelfPlayStats};
+pub use self_play::{Hung, Outlet, SelfPlay, SelfPlaySettings, SelfPlayStats};
 pub use server_flags::{NatsFlags, RedisFlags};
 pub use stages::{StageCounts, Stages};
 pub use troubles::{Trouble, Troubles};

@@ -3,7 +3,10 @@
 //! has finished before it ends.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -58,13 +61,44 @@ pub struct SelfPlayStats {
     pub longest_wait: Duration,
 }
 
-#[derive(Default)]
+impl std::ops::AddAssign for SelfPlayStats {
+    /// Joins what two stages did, one after the other: the second waits now.
+    fn add_assign(&mut self, later: Self) {
+        self.counts += later.counts;
+        self.lost += later.lost;
+        self.blocked += later.blocked;
+        (self.waiting, self.longest_wait) = (later.waiting, later.longest_wait);
+    }
+}
+
+/// A thread that does not go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hung {
+    /// Its number.
+    pub thread: usize,
+    /// The seed of the game in which it hangs; 0 where it has not come to its first moves.
+    pub seed: u64,
+    /// How long it has not gone on.
+    pub lasts: Duration,
+}
+
 struct ThreadStats {
     counts: WorkerCounts,
     lost: u64,
     blocked: Duration,
     /// Since when it waits for room, if it does.
     waiting: Option<Instant>,
+    /// When it last came back from a round, or from waiting.
+    went_on: Instant,
+    /// Seed of the game that it is moving on.
+    in_hand: Arc<AtomicU64>,
+}
+
+impl ThreadStats {
+    fn new() -> Self {
+        let (counts, lost, blocked) = (WorkerCounts::default(), 0, Duration::ZERO);
+        Self { counts, lost, blocked, waiting: None, went_on: Instant::now(), in_hand: Arc::default() }
+    }
 }
 
 /// The running stage.
@@ -90,7 +124,7 @@ impl SelfPlay {
     ) -> std::io::Result<Self> {
         let (mut threads, mut all_stats) = (Vec::new(), Vec::new());
         for index in 0..settings.threads {
-            let stats = Arc::new(Mutex::new(ThreadStats::default()));
+            let stats = Arc::new(Mutex::new(ThreadStats::new()));
             let thread = Thread {
                 game: Arc::clone(game),
                 settings: settings.clone(),
@@ -135,6 +169,17 @@ impl SelfPlay {
         !stop.is_requested() && self.threads().iter().any(JoinHandle::is_finished)
     }
 
+    /// The threads that have not gone on for `after`. One that waits for room does not hang.
+    pub fn hung(&self, after: Duration) -> Vec<Hung> {
+        let hung = |(thread, stats): (usize, &Arc<Mutex<ThreadStats>>)| {
+            let stats = stats.lock().unwrap_or_else(PoisonError::into_inner);
+            let lasts = stats.went_on.elapsed();
+            let seed = stats.in_hand.load(Ordering::Relaxed);
+            (stats.waiting.is_none() && lasts >= after).then_some(Hung { thread, seed, lasts })
+        };
+        self.stats.iter().enumerate().filter_map(hung).collect()
+    }
+
     /// Waits for the threads, which must have been told to stop; false if one panicked.
     pub fn join(&self) -> bool {
         let threads = std::mem::take(&mut *self.threads());
@@ -169,13 +214,14 @@ impl<G: Game> Thread<G> {
             first.version,
             self.evaluator(&first),
         );
+        self.with_stats(|s| s.in_hand = worker.in_hand());
         let mut finished = Vec::new();
         while !self.stop.is_requested() {
             if let Some(weights) = self.weights.changed(&mut seen) {
                 worker.renew(weights.version, self.evaluator(&weights));
             }
             worker.round(&mut finished);
-            self.with_stats(|s| s.counts = worker.counts());
+            self.with_stats(|s| (s.counts, s.went_on) = (worker.counts(), Instant::now()));
             for trajectory in finished.drain(..) {
                 if !self.send(trajectory) {
                     self.with_stats(|s| s.lost += 1);
@@ -203,7 +249,7 @@ impl<G: Game> Thread<G> {
             }
         };
         self.with_stats(|s| {
-            s.waiting = None;
+            (s.waiting, s.went_on) = (None, Instant::now());
             s.blocked += since.elapsed();
         });
         sent

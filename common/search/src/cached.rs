@@ -116,6 +116,12 @@ impl<E: Evaluator> Evaluator for Cached<E> {
     }
 }
 
+/// Bytes that a cache of about `entries` answers with at most `max_legal` priors each takes.
+pub fn cache_bytes(entries: usize, max_legal: usize) -> usize {
+    let (places, ring) = Table::size(entries, max_legal);
+    places * (size_of::<u128>() + size_of::<u64>()) + ring * size_of::<f32>()
+}
+
 /// Answers by key, the newest of them. Keys lie apart from answers, and answers one after the other in a ring: what is
 /// looked at for every question stays small, and what is written is written in order. With a place of its own for each
 /// answer the table costs more than it saves where few questions repeat.
@@ -134,9 +140,14 @@ impl Table {
     /// The ring holds the answers to all keys if they have this many priors on average.
     const USUAL_PRIORS: usize = 15;
 
-    fn new(entries: usize, max_legal: usize) -> Self {
+    /// Places for keys, and numbers in the ring.
+    fn size(entries: usize, max_legal: usize) -> (usize, usize) {
         let places = if entries == 0 { 0 } else { entries.next_power_of_two() };
-        let ring = places * (1 + max_legal.min(Self::USUAL_PRIORS));
+        (places, places * (1 + max_legal.min(Self::USUAL_PRIORS)))
+    }
+
+    fn new(entries: usize, max_legal: usize) -> Self {
+        let (places, ring) = Self::size(entries, max_legal);
         Self { keys: vec![0; places], starts: vec![0; places], ring: vec![0.0; ring], end: 0 }
     }
 

@@ -18,9 +18,10 @@ mod rollout;
 mod select;
 mod tree;
 
-pub use cached::{CacheCounts, Cached};
+pub use cached::{CacheCounts, Cached, cache_bytes};
 pub use decision::Decision;
 pub use evaluator::{EvalBatch, Evaluator};
 pub use evaluators::{Hash, Rollout, Uniform};
 pub use search::{Gathered, Search};
 pub use settings::{Belief, Budget, Choice, Keys, Label, Opponents, RootNoise, SearchSettings, Seats, TreeLife};
+pub use tree::tree_bytes;

@@ -85,6 +85,11 @@ pub(crate) struct Edge {
 
 const _: () = assert!(size_of::<Node>() <= 48 && size_of::<Edge>() <= 40);
 
+/// Bytes that a tree may take at most: of so many nodes, each with so many edges. Its memory grows by doubling.
+pub fn tree_bytes(nodes: usize, edges: usize) -> usize {
+    2 * nodes * (size_of::<Node>() + edges * size_of::<Edge>())
+}
+
 /// One tree.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {

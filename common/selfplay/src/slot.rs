@@ -67,6 +67,11 @@ impl<G: Game> Slot<G> {
         slot
     }
 
+    /// The game's seed.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Starts a game and its first search.
     ///
     /// # Panics

@@ -5,6 +5,7 @@
 //! plays it, nor from the games beside it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use fogfall_game::{Game, mix};
 use fogfall_proto::{MAX_PART_ROW_BYTES, PartId, PartOfGame, Trajectory, Version};
@@ -143,6 +144,8 @@ pub struct Worker<G: Game, E: Evaluator> {
     /// Ascending by version; the last one starts games, older ones finish theirs.
     brains: Vec<Brain<E>>,
     counts: WorkerCounts,
+    /// Seed of the game that is being moved on. Written here, read by whoever watches.
+    in_hand: Arc<AtomicU64>,
 }
 
 impl<G: Game, E: Evaluator> Worker<G, E> {
@@ -190,7 +193,8 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
     ) -> Self {
         assert!(slots > 0, "a worker has at least one slot");
         let (lanes, brains, counts) = (Vec::with_capacity(slots), Vec::new(), WorkerCounts::default());
-        let mut worker = Self { game, settings, origin, games, lanes, brains, counts };
+        let in_hand = Arc::default();
+        let mut worker = Self { game, settings, origin, games, lanes, brains, counts, in_hand };
         worker.renew(version, evaluator);
         for _ in 0..slots {
             let Some(number) = worker.games.next() else { break };
@@ -220,6 +224,12 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
     /// The newest weights version it has.
     pub fn version(&self) -> Version {
         self.brains.last().map_or(Version::default(), |b| b.version)
+    }
+
+    /// The seed of the game that it is moving on. Another thread may look at it: if the worker does not come back, this
+    /// is the game that does not go on.
+    pub fn in_hand(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.in_hand)
     }
 
     /// What it did so far.
@@ -257,6 +267,7 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
     /// Moves one slot on until it has asked a question or has no game left.
     fn gather(&mut self, lane: usize, out: &mut Vec<Trajectory>) {
         while let Some(Lane { number, slot }) = &mut self.lanes[lane] {
+            self.in_hand.store(slot.seed(), Ordering::Relaxed);
             let version = slot.version;
             let brain =
                 self.brains.iter_mut().find(|b| b.version == version).expect("a brain lives while it is played");
@@ -288,8 +299,10 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
         let (version, next) = (self.version(), self.games.next());
         match (&mut self.lanes[index], next) {
             (Some(lane), Some(number)) => {
+                let seed = mix(self.origin.seed, number);
+                self.in_hand.store(seed, Ordering::Relaxed);
                 lane.number = number;
-                lane.slot.start(&self.settings, mix(self.origin.seed, number), version);
+                lane.slot.start(&self.settings, seed, version);
             }
             (lane, _) => *lane = None,
         }

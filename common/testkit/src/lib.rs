@@ -14,4 +14,5 @@ pub mod nats;
 pub mod redis_server;
 pub mod replay_log;
 pub mod staged;
+pub mod stuck;
 pub mod supervise;

@@ -74,6 +74,16 @@ impl NatsServer {
         self.run();
     }
 
+    /// The same, but what it stored is lost.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub fn restart_empty(&mut self) {
+        self.kill();
+        let _ = fs::remove_dir_all(self.folder.path().join("store")); // it may have stored nothing
+        self.run();
+    }
+
     /// Stops the server without ending it: it keeps its connections and answers nobody until [`Self::resume`].
     ///
     /// # Panics

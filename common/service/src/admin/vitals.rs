@@ -1,4 +1,4 @@
-//! Signs of life: heartbeats that must not grow old, and conditions that must be met.
+//! Signs of life: heartbeats that must not grow old, and conditions that must be met, to be ready or to be healthy.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,6 +10,8 @@ pub struct Vitals {
     started: Instant,
     heartbeats: Arc<Mutex<Vec<Heartbeat>>>,
     conditions: Arc<Mutex<Vec<Condition>>>,
+    /// Those of health.
+    healthy: Arc<Mutex<Vec<Condition>>>,
 }
 
 /// A sign that some loop goes round. Beating is one atomic store.
@@ -46,7 +48,12 @@ impl Default for Vitals {
 impl Vitals {
     /// No heartbeats and no conditions yet: healthy and ready.
     pub fn new() -> Self {
-        Self { started: Instant::now(), heartbeats: Arc::default(), conditions: Arc::default() }
+        Self {
+            started: Instant::now(),
+            heartbeats: Arc::default(),
+            conditions: Arc::default(),
+            healthy: Arc::default(),
+        }
     }
 
     /// A new heartbeat, which beats now and must beat again within `limit` each time.
@@ -59,20 +66,29 @@ impl Vitals {
 
     /// A new condition, not met yet.
     pub fn condition(&self, name: &'static str) -> Condition {
-        let state = State { missing: Some("not yet".into()), since: Instant::now() };
-        let condition = Condition { name, state: Arc::new(Mutex::new(state)) };
+        let condition = Condition::new(name, Some("not yet".into()));
         lock(&self.conditions).push(condition.clone());
         condition
     }
 
-    /// The heartbeats that are too old at `now`, one line each; empty if the process is healthy.
+    /// A new condition of health, met until it is said not to be: whoever watches the process then starts it anew.
+    pub fn healthy(&self, name: &'static str) -> Condition {
+        let condition = Condition::new(name, None);
+        lock(&self.healthy).push(condition.clone());
+        condition
+    }
+
+    /// What is wrong at `now`, one line each; empty if the process is healthy: heartbeats that are too old, and conditions
+    /// of health that are not met.
     pub fn stalled(&self, now: Instant) -> Vec<String> {
         let line = |heartbeat: &Heartbeat| {
             let (age, limit) = (heartbeat.age(now), heartbeat.limit);
             let name = heartbeat.name;
             (age > limit).then(|| format!("{name}: no beat for {} s, limit {} s", age.as_secs(), limit.as_secs()))
         };
-        lock(&self.heartbeats).iter().filter_map(line).collect()
+        let mut lines: Vec<_> = lock(&self.heartbeats).iter().filter_map(line).collect();
+        lines.extend(lock(&self.healthy).iter().filter_map(|condition| condition.line(&lock(&condition.state))));
+        lines
     }
 
     /// What is missing, one line each; empty if the process is ready.
@@ -109,6 +125,10 @@ impl Heartbeat {
 }
 
 impl Condition {
+    fn new(name: &'static str, missing: Option<String>) -> Self {
+        Self { name, state: Arc::new(Mutex::new(State { missing, since: Instant::now() })) }
+    }
+
     /// It is so.
     pub fn met(&self) {
         self.set(None);
@@ -152,6 +172,16 @@ mod tests {
         assert_eq!(vitals.stalled(after(45)), ["train step: no beat for 35 s, limit 30 s"]);
         beat.beat_at(after(44));
         assert!(vitals.stalled(after(45)).is_empty());
+    }
+
+    #[test]
+    fn a_process_is_as_healthy_as_it_says() {
+        let vitals = Vitals::new();
+        let play = vitals.healthy("self-play");
+        assert!(vitals.stalled(vitals.started).is_empty());
+        play.unmet("thread 0 hangs");
+        assert_eq!(vitals.stalled(vitals.started), ["self-play: thread 0 hangs"]);
+        assert!(vitals.missing().is_empty(), "it is ready all the same");
     }
 
     #[test]

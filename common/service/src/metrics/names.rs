@@ -26,7 +26,7 @@ names! {
     BATCH_ROWS = "fogfall_evaluation_batch_rows", "Rows in a batch given to the network.";
     EFFECTIVE_WORLDS = "fogfall_effective_worlds", "Mean effective sample size of recent pools of worlds.";
     REFILLED_POOLS = "fogfall_refilled_pools_ratio", "Share of recent pools of worlds that were refilled, 0 to 1.";
-    HUNG_GAMES = "fogfall_hung_games_total", "Games given up because they did not go on.";
+    HUNG_GAMES = "fogfall_hung_games_total", "Games that did not go on, each a thread lost.";
     PLAY_SECONDS = "fogfall_play_seconds_total" by "phase", "Seconds of search threads by what they did.";
 
     // bus
