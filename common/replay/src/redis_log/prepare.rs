@@ -66,12 +66,7 @@ impl RedisLog {
     async fn check_server(&self) -> Result<(), ReplayError> {
         let text: String = self.writing.ask("ask", async |mut c| redis::cmd("INFO").query_async(&mut c).await).await?;
         let info = ServerInfo::parse(&text);
-        if info.loading {
-            let (action, server) = ("open the log on", self.writing.server().into());
-            return Err(ReplayError::Server { action, server, reason: "it is loading its data".into() });
-        }
-        unfit(&info, &self.settings)
-            .map_or(Ok(()), |what| Err(ReplayError::Unfit { server: self.writing.server().into(), what }))?;
+        judge(&info, &self.settings, self.writing.server())?;
         // A user without the right to ask, or a hosted server, does not say; then nobody can.
         let asked = self.writing.ask("ask", async |mut c| {
             redis::cmd("CONFIG").arg("GET").arg("appendfsync").query_async::<(String, String)>(&mut c).await
@@ -85,6 +80,15 @@ impl RedisLog {
         }
         Ok(())
     }
+}
+
+/// Whether a server can keep a log. One that still loads its data says nothing true of its files, and is to be asked again.
+fn judge(info: &ServerInfo, settings: &RedisLogSettings, server: &str) -> Result<(), ReplayError> {
+    let server = server.to_owned();
+    if info.loading {
+        return Err(ReplayError::Server { action: "open the log on", server, reason: "it is loading its data".into() });
+    }
+    unfit(info, settings).map_or(Ok(()), |what| Err(ReplayError::Unfit { server, what }))
 }
 
 /// Why a server cannot keep a log, if so.
@@ -110,4 +114,27 @@ fn unfit(info: &ServerInfo, settings: &RedisLogSettings) -> Option<String> {
         tracing::warn!("redis: {what}");
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RedisServer;
+
+    #[test]
+    fn a_server_that_loads_its_data_is_asked_again_whatever_it_says_of_its_files() {
+        let settings = RedisLogSettings {
+            server: RedisServer::at("redis://127.0.0.1"),
+            run: "r".into(),
+            row_bytes: 8,
+            capacity_rows: 100,
+            capacity_bytes: 1000,
+            require_aof: true,
+        };
+        let info = ServerInfo { version: (7, 0), policy: "noeviction".into(), loading: true, ..ServerInfo::default() };
+        assert!(judge(&info, &settings, "here").unwrap_err().may_pass());
+        let error = judge(&ServerInfo { loading: false, ..info.clone() }, &settings, "here").unwrap_err();
+        assert!(!error.may_pass() && error.to_string().contains("appendonly is off"), "{error}");
+        assert!(judge(&ServerInfo { loading: false, aof: true, ..info }, &settings, "here").is_ok());
+    }
 }

@@ -38,36 +38,6 @@ async fn an_open_log_goes_on_when_its_server_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_still_loads_its_data_is_waited_for() {
-    // A fifth of a second for each command in its file.
-    let mut server = TestServer::start_with(&[&KILL_SAFE[..], &["--key-load-delay", "200000"]].concat());
-    let log = open(&server, "r").await;
-    for sequence in 0..5 {
-        log.append(part(1, sequence), &rows(3 * sequence, 3)).await.unwrap();
-    }
-    server.kill();
-    let settings = settings(&server, "r");
-    let restarted = tokio::task::spawn_blocking(move || {
-        server.restart();
-        server
-    });
-    let mut said = false;
-    let log = loop {
-        match RedisLog::open(settings.clone()).await {
-            Ok(log) => break log,
-            // Meanwhile it says that it keeps no file.
-            Err(error) => {
-                assert!(error.may_pass(), "{error}");
-                said |= error.to_string().contains("it is loading its data");
-            }
-        }
-    };
-    assert!(said);
-    assert_eq!(log.bounds().await.unwrap().end, 15);
-    restarted.await.unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn what_two_ingesters_append_while_the_server_is_killed_again_and_again_is_stored_exactly_once() {
     let mut server = TestServer::start_with(&KILL_SAFE);
     let settings = RedisLogSettings { capacity_rows: 1 << 14, ..settings(&server, "r") };
