@@ -99,7 +99,7 @@ mod tests {
     fn a_layout_is_read_back_and_one_of_another_format_is_not() {
         let ring = Ring::new(512, 1_000_000, 1 << 40).unwrap();
         assert_eq!(Ring::of_layout(&ring.layout()), Some(ring));
-        for other in ["", "format 2, rows of 4 bytes, 8 segments of 8 rows", "4 8 8", "rows"] {
+        for other in ["", "format 1, rows of 4 bytes, 8 segments of 8 rows", "4 8 8", "rows"] {
             assert_eq!(Ring::of_layout(other), None, "{other}");
         }
     }
