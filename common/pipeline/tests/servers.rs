@@ -17,10 +17,7 @@ use fogfall_replay::{
     LimiterSettings, RedisLog, RedisLogSettings, RedisServer as RedisAt, ReplayLog, SampleToInsert, Window,
 };
 use fogfall_service::shutdown::Stop;
-use fogfall_testkit::{
-    nats::NatsServer,
-    redis_server::{KILL_SAFE, RedisServer},
-};
+use fogfall_testkit::{nats::NatsServer, redis_server::RedisServer};
 use tokio::runtime::Runtime;
 
 /// What is waited for longer than this does not come.
@@ -198,7 +195,7 @@ fn a_bus_that_is_full_holds_publishers_up_and_no_game_is_lost() {
 #[test]
 fn each_game_is_stored_once_by_two_ingesters_while_both_servers_are_killed() {
     let runtime = Runtime::new().unwrap();
-    let (mut nats, mut redis) = (NatsServer::start(), RedisServer::start_with(&KILL_SAFE));
+    let (mut nats, mut redis) = (NatsServer::start(), RedisServer::start());
     let bus = connect(&runtime, &nats, 64 << 20);
     let publisher = stages(&runtime, &bus);
     let ingesters = [(); 2].map(|()| stages(&runtime, &connect(&runtime, &nats, 64 << 20)));

@@ -21,6 +21,7 @@ mod ring;
 mod settings;
 mod stored;
 mod sync;
+mod written;
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -173,7 +174,7 @@ impl RedisLog {
         call.arg(self.most_gaps).arg(self.most_publishers).arg(publisher(part)).arg(part.sequence);
         call.arg(rows).arg(payload);
         let (done, _end): (String, u64) =
-            self.writing.ask("append to", async |mut c| call.invoke_async(&mut c).await).await?;
+            self.writing.ask_durably("append to", async |mut c| call.invoke_async(&mut c).await).await?;
         Ok(done)
     }
 

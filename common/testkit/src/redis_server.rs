@@ -16,10 +16,6 @@ use tempfile::TempDir;
 /// Longest time a server may take to come up; it takes a few hundredths of a second.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// For a server that is killed: one that syncs its file every second puts writing off for up to two while the disk is busy,
-/// and a kill then takes what it had acknowledged.
-pub const KILL_SAFE: [&str; 2] = ["--appendfsync", "always"];
-
 /// A running server.
 #[derive(Debug)]
 pub struct RedisServer {

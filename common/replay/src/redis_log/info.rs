@@ -17,6 +17,10 @@ pub(crate) struct ServerInfo {
     pub(crate) aof: bool,
     /// True if the last write to that file went well.
     pub(crate) aof_works: bool,
+    /// Bytes of that file.
+    pub(crate) aof_bytes: u64,
+    /// Bytes that are still to be written to it.
+    pub(crate) aof_buffer_bytes: u64,
     /// Syncs of that file that have begun and not ended.
     pub(crate) aof_syncs_pending: u64,
 }
@@ -37,6 +41,8 @@ impl ServerInfo {
                 "maxmemory" => info.memory_limit = value.parse().unwrap_or(0),
                 "aof_enabled" => info.aof = value == "1",
                 "aof_last_write_status" => info.aof_works = value == "ok",
+                "aof_current_size" => info.aof_bytes = value.parse().unwrap_or(0),
+                "aof_buffer_length" => info.aof_buffer_bytes = value.parse().unwrap_or(0),
                 "aof_pending_bio_fsync" => info.aof_syncs_pending = value.parse().unwrap_or(0),
                 _ => {}
             }
@@ -53,7 +59,8 @@ mod tests {
     fn the_lines_that_matter_are_read() {
         let info = ServerInfo::parse(
             "# Server\r\nredis_version:7.0.15\r\nloading:1\r\n\r\n# Memory\r\nused_memory:5\r\nmaxmemory:9\r\n\
-             maxmemory_policy:noeviction\r\naof_enabled:1\r\naof_last_write_status:ok\r\naof_pending_bio_fsync:2\r\n",
+             maxmemory_policy:noeviction\r\naof_enabled:1\r\naof_last_write_status:ok\r\naof_pending_bio_fsync:2\r\n\
+             aof_current_size:7\r\naof_buffer_length:3\r\n",
         );
         let expected = ServerInfo {
             version: (7, 0),
@@ -63,6 +70,8 @@ mod tests {
             memory_limit: 9,
             aof: true,
             aof_works: true,
+            aof_bytes: 7,
+            aof_buffer_bytes: 3,
             aof_syncs_pending: 2,
         };
         assert_eq!(info, expected);

@@ -17,6 +17,7 @@ use tokio::sync::Mutex;
 
 use crate::ReplayError;
 use crate::redis_log::settings::RedisServer;
+use crate::redis_log::written::Written;
 
 /// One connection, shared by all who ask through it.
 #[derive(Debug)]
@@ -28,8 +29,11 @@ pub(crate) struct Link {
     answer_timeout: Duration,
     /// Also held while one connects, so that the others wait for the same connection. The number tells one connection
     /// from the next.
-    connection: Mutex<(u64, Option<MultiplexedConnection>)>,
+    connection: Mutex<(u64, Option<Connection>)>,
 }
+
+/// A connection, and what is known of what the server at its other end has written.
+type Connection = (MultiplexedConnection, Arc<Written>);
 
 impl Link {
     /// Reads the settings; connects to nothing yet.
@@ -68,6 +72,34 @@ impl Link {
     where
         F: Future<Output = RedisResult<T>>,
     {
+        self.ask_over(action, |(connection, _)| ask(connection)).await
+    }
+
+    /// The same, and waits until what the server has done survives its end.
+    pub(crate) async fn ask_durably<T, F>(
+        self: &Arc<Self>,
+        action: &'static str,
+        ask: impl FnOnce(MultiplexedConnection) -> F,
+    ) -> Result<T, ReplayError>
+    where
+        F: Future<Output = RedisResult<T>>,
+    {
+        let ask = async |(connection, written): Connection| {
+            let answer = ask(connection.clone()).await?;
+            written.wait(connection).await?;
+            Ok(answer)
+        };
+        self.ask_over(action, ask).await
+    }
+
+    async fn ask_over<T, F>(
+        self: &Arc<Self>,
+        action: &'static str,
+        ask: impl FnOnce(Connection) -> F,
+    ) -> Result<T, ReplayError>
+    where
+        F: Future<Output = RedisResult<T>>,
+    {
         let connected = tokio::time::timeout(self.connect_timeout, self.connected()).await;
         let (number, connection) = connected
             .unwrap_or_else(|_| Err(late("connection", self.connect_timeout)))
@@ -80,7 +112,7 @@ impl Link {
         answer.map_err(|e| self.trouble(action, &e))
     }
 
-    async fn connected(&self) -> RedisResult<(u64, MultiplexedConnection)> {
+    async fn connected(&self) -> RedisResult<(u64, Connection)> {
         let mut held = self.connection.lock().await;
         if let (number, Some(connection)) = &*held {
             return Ok((*number, connection.clone()));
@@ -88,6 +120,7 @@ impl Link {
         // The crate's own limits are off: half a second for an answer is too little for a large read.
         let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
         let connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
+        let connection = (connection, Arc::default());
         *held = (held.0 + 1, Some(connection.clone()));
         Ok((held.0, connection))
     }

@@ -1,20 +1,21 @@
 //! Servers that die, stop, run out of memory, or lose what they held.
 
 use std::net::TcpListener;
+use std::os::unix::fs::FileExt;
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use fogfall_replay::{Appended, RedisLog, RedisLogSettings, ReplayError, ReplayLog};
-use fogfall_testkit::redis_server::{KILL_SAFE, RedisServer as TestServer};
+use fogfall_testkit::redis_server::RedisServer as TestServer;
 use fogfall_testkit::replay_log::ROW_BYTES;
 
 use crate::{marks, open, part, rows, settings};
 
 #[tokio::test]
 async fn an_open_log_goes_on_when_its_server_comes_back() {
-    let mut server = TestServer::start_with(&KILL_SAFE);
+    let mut server = TestServer::start();
     let log = open(&server, "r").await;
     assert_eq!(log.append(part(1, 0), &rows(0, 3)).await.unwrap(), Appended::Stored);
     server.kill();
@@ -39,7 +40,7 @@ async fn an_open_log_goes_on_when_its_server_comes_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_two_ingesters_append_while_the_server_is_killed_again_and_again_is_stored_exactly_once() {
-    let mut server = TestServer::start_with(&KILL_SAFE);
+    let mut server = TestServer::start();
     let settings = RedisLogSettings { capacity_rows: 1 << 14, ..settings(&server, "r") };
     let done = Arc::new(AtomicU64::new(0));
     let mut ingesters = Vec::new();
@@ -95,7 +96,7 @@ async fn a_server_without_memory_says_so_stores_nothing_and_may_be_asked_again()
 }
 
 #[tokio::test]
-async fn a_server_whose_disk_is_full_says_so_stores_nothing_and_goes_on_when_there_is_room() {
+async fn a_server_whose_disk_is_full_says_so_counts_nothing_as_stored_and_goes_on_when_there_is_room() {
     let server = TestServer::start();
     let log = open(&server, "r").await;
     log.append(part(1, 0), &rows(0, 3)).await.unwrap();
@@ -108,9 +109,14 @@ async fn a_server_whose_disk_is_full_says_so_stores_nothing_and_goes_on_when_the
         }
         assert!(stored < 10_000, "the disk is full after 64 KiB");
     };
-    let ReplayError::Server { action: "append to", reason, .. } = &full else { panic!("{full:?}") };
-    assert!(reason.contains("MISCONF"), "{reason}");
-    assert_eq!(log.bounds().await.unwrap().end, 3 * stored); // readers go on
+    let reason = |error: ReplayError| match error {
+        ReplayError::Server { action: "append to", reason, .. } => reason,
+        other => panic!("{other:?}"),
+    };
+    // The server takes the part before it finds that there is no room for it, and the next it does not take.
+    assert!(reason(full).contains("the append-only file cannot be written"));
+    assert!(reason(log.append(part(1, stored), &rows(3 * stored, 3)).await.unwrap_err()).contains("MISCONF"));
+    assert_eq!(log.bounds().await.unwrap().end, 3 * (stored + 1)); // readers go on
     server.limit_files(None);
     let again = async {
         // It tries to write once a second.
@@ -227,4 +233,39 @@ async fn a_segment_that_is_not_there_yet_is_made_when_rows_come_to_its_beginning
     }
     assert_eq!(log.read(0, 1 << 20).await.unwrap(), rows(0, 64));
     assert_eq!(server.command("STRLEN fogfall:{r}:segment:1"), format!(":{}", 32 * ROW_BYTES));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_server_has_answered_survives_its_end_also_while_its_disk_is_busy() {
+    // As advised, with `appendfsync everysec`.
+    let mut server = TestServer::start();
+    let settings = RedisLogSettings { capacity_rows: 1 << 14, ..settings(&server, "r") };
+    let over = Arc::new(AtomicBool::new(false));
+    let busy = {
+        let (over, file) = (Arc::clone(&over), tempfile::tempfile().unwrap());
+        std::thread::spawn(move || {
+            // Its syncs hold up those of the server, which then answers before it writes.
+            while !over.load(Ordering::Relaxed) {
+                file.write_all_at(&vec![1; 64 << 20], 0).and_then(|()| file.sync_all()).unwrap();
+            }
+        })
+    };
+    let mut answered = Vec::new();
+    for kill in 1..=10 {
+        let log = RedisLog::open(settings.clone()).await.unwrap();
+        let began = Instant::now();
+        // A sync begins each second.
+        while began.elapsed() < Duration::from_millis(400 + 37 * kill) {
+            let next = answered.len() as u64;
+            assert_eq!(log.append(part(kill, next), &rows(next, 1)).await.unwrap(), Appended::Stored);
+            answered.push(part(kill, next));
+        }
+        tokio::task::block_in_place(|| server.restart());
+    }
+    over.store(true, Ordering::Relaxed);
+    busy.join().unwrap();
+    let log = RedisLog::open(settings).await.unwrap();
+    let stored = log.stored(&answered).await.unwrap();
+    let lost: Vec<_> = answered.iter().zip(stored).filter(|(_, stored)| !stored).map(|(part, _)| part).collect();
+    assert!(lost.is_empty(), "{} of {} parts are lost: {lost:?}", lost.len(), answered.len());
 }

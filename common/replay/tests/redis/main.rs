@@ -13,7 +13,7 @@ use std::task::Poll;
 
 use fogfall_proto::PartId;
 use fogfall_replay::{Appended, RedisLog, RedisLogSettings, RedisServer, ReplayError, ReplayLog};
-use fogfall_testkit::redis_server::{KILL_SAFE, RedisServer as TestServer};
+use fogfall_testkit::redis_server::RedisServer as TestServer;
 use fogfall_testkit::replay_log::{CAPACITY_BYTES, CAPACITY_ROWS, LogUnderTest, ROW_BYTES, conformance};
 
 pub(crate) fn settings(server: &TestServer, run: &str) -> RedisLogSettings {
@@ -64,7 +64,7 @@ impl LogUnderTest for Restarted {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_log_in_redis_keeps_every_promise_also_when_its_server_is_killed() {
-    conformance(|| Restarted { server: TestServer::start_with(&KILL_SAFE), opened: false }).await;
+    conformance(|| Restarted { server: TestServer::start(), opened: false }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
