@@ -13,6 +13,8 @@ use std::{env, fs, thread};
 
 use tempfile::TempDir;
 
+use crate::supervise;
+
 /// A server that has not answered after this long has not started.
 const STARTS_WITHIN: Duration = Duration::from_secs(30);
 /// Between two looks at a server that starts.
@@ -89,7 +91,7 @@ impl NatsServer {
     /// # Panics
     /// If it does not run.
     pub fn pause(&self) {
-        self.signal("-STOP");
+        self.signal("STOP");
     }
 
     /// Lets a paused server go on.
@@ -97,13 +99,11 @@ impl NatsServer {
     /// # Panics
     /// If it does not run.
     pub fn resume(&self) {
-        self.signal("-CONT");
+        self.signal("CONT");
     }
 
     fn signal(&self, signal: &str) {
-        let pid = self.pid().expect("the server runs").to_string();
-        let sent = Command::new("kill").args([signal, &pid]).status();
-        assert!(sent.is_ok_and(|status| status.success()), "kill {signal} {pid}");
+        supervise::signal(self.pid().expect("the server runs"), signal);
     }
 
     fn run(&mut self) {

@@ -234,7 +234,8 @@ pub fn get(address: &str, route: &str) -> Option<(u16, String)> {
     Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
 }
 
-fn signal(pid: u32, name: &str) {
+/// Sends a signal by its name.
+pub(crate) fn signal(pid: u32, name: &str) {
     let sent = Command::new("kill").args([format!("-{name}"), pid.to_string()]).status();
     assert!(sent.is_ok_and(|status| status.success()), "kill -{name} {pid}");
 }

@@ -36,7 +36,7 @@ fn number(name: &str, default: u64) -> u64 {
     env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is {text:?}, no number")))
 }
 
-#[expect(clippy::print_stderr, reason = "what a failing test is told apart by")]
+#[expect(clippy::print_stderr, reason = "shown when a test fails")]
 fn say(text: &str) {
     eprintln!("chaos: {text}");
 }
