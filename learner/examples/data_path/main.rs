@@ -122,18 +122,13 @@ impl Path {
     }
 
     fn run(mut self) -> anyhow::Result<()> {
-        // From now on the append-only file grows over the rows' whole place, as it does in a long run.
-        self.rewrite("rewrite of the file, a row held")?;
         self.publish()?;
         self.ingest()?;
+        self.meter.measure("rewrite of the file, a row held", self.rows_sent(), |_| self.raw.rewrite_file())?;
         self.follow()?;
         self.sample()?;
         self.read_raw()?;
         self.train()
-    }
-
-    fn rewrite(&mut self, what: &str) -> anyhow::Result<()> {
-        self.meter.measure(what, ROWS * 5 / 4, |_| self.raw.rewrite_file())
     }
 
     fn publish(&self) -> anyhow::Result<()> {
@@ -211,7 +206,9 @@ impl Path {
 
     /// A learner without a window: strips of rows straight from Redis.
     fn read_raw(&mut self) -> anyhow::Result<()> {
-        let (rows, held) = ((BATCH * BATCHES) as u64, self.runtime.block_on(self.log.bounds())?);
+        let rows = (BATCH * BATCHES) as u64;
+        let held =
+            self.raw.lay_down(&(0..self.games_sent()).flat_map(|n| self.games.game(n).rows).collect::<Vec<u8>>())?;
         let mut batch = Batch::default();
         for strip in [1, 64] {
             for to_batches in [false, true] {
@@ -219,7 +216,7 @@ impl Path {
                 let (raw, layout) = (&mut self.raw, self.layout);
                 self.meter.measure(&what, rows, |_| {
                     for number in 0..BATCHES as u64 {
-                        let bytes = raw.strips(BATCH, strip, held.end, number)?;
+                        let bytes = raw.strips(BATCH, strip, held, number)?;
                         if to_batches {
                             let picked = layout.rows(bytes).map(|row| Picked { row, weight: 1.0, symmetry: None });
                             fill(&mut batch, layout, 0.5, picked);

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use fogfall_proto::RowLayout;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -14,7 +14,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// How often the rewriting of the file is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A connection to the server of the log `bench`.
+/// Bytes of one string: with its header it fills one size class of the allocator.
+const SEGMENT_BYTES: usize = (2 << 20) - 64;
+
+/// A connection.
 pub struct Raw {
     answers: BufReader<TcpStream>,
     row_bytes: usize,
@@ -46,15 +49,31 @@ impl Raw {
         }
     }
 
-    /// `rows` rows in strips of `strip` neighbours, each from a random place among the log's first `end`: one round trip.
-    pub fn strips(&mut self, rows: usize, strip: usize, end: u64, seed: u64) -> anyhow::Result<&[u8]> {
-        let segment_rows = ((2_usize << 20) - 64) / self.row_bytes; // as the log lays them out
+    /// Lays rows down in strings of [`SEGMENT_BYTES`] at most; returns how many, of whole strings alone.
+    pub fn lay_down(&mut self, rows: &[u8]) -> anyhow::Result<usize> {
+        let segment = SEGMENT_BYTES / self.row_bytes * self.row_bytes;
+        for (number, bytes) in rows.chunks_exact(segment).enumerate() {
+            let key = format!("raw:{number}");
+            self.request.clear();
+            let head = format!("*3\r\n$3\r\nSET\r\n${}\r\n{key}\r\n${}\r\n", key.len(), bytes.len());
+            self.request.extend(head.bytes());
+            self.request.extend(bytes);
+            self.request.extend(b"\r\n");
+            self.answers.get_mut().write_all(&self.request)?;
+            ensure!(self.line()? == "+OK", "redis does not take rows");
+        }
+        Ok(rows.len() / segment * (segment / self.row_bytes))
+    }
+
+    /// `rows` rows in strips of `strip` neighbours, each from a random place among the `end` laid down: one round trip.
+    pub fn strips(&mut self, rows: usize, strip: usize, end: usize, seed: u64) -> anyhow::Result<&[u8]> {
+        let segment_rows = SEGMENT_BYTES / self.row_bytes;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         self.request.clear();
         for _ in 0..rows / strip {
-            let position = rng.random_range(0..end as usize - strip);
+            let position = rng.random_range(0..end - strip);
             let within = (position % segment_rows).min(segment_rows - strip);
-            let key = format!("fogfall:{{bench}}:segment:{}", position / segment_rows);
+            let key = format!("raw:{}", position / segment_rows);
             let (from, to) = (within * self.row_bytes, (within + strip) * self.row_bytes - 1);
             push(&mut self.request, &["GETRANGE", &key, &from.to_string(), &to.to_string()]);
         }
@@ -63,7 +82,7 @@ impl Raw {
         for _ in 0..rows / strip {
             self.bulk()?;
         }
-        anyhow::ensure!(self.bytes.len() == rows * self.row_bytes, "rows are missing");
+        ensure!(self.bytes.len() == rows * self.row_bytes, "rows are missing");
         Ok(&self.bytes)
     }
 

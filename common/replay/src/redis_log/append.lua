@@ -1,21 +1,27 @@
 #!lua
--- Stores a part once: rows into the ring, its number among its publisher's. Without rows it only notes the number. All or
--- nothing: Redis runs a script alone, and refuses it before its first line when memory is short. What is known of numbers
--- is as in sequences.rs.
+-- Stores a part once: gives its rows, which were set under another key just before, their place in the log, and notes its
+-- number among its publisher's. Rows never come into this script: Lua would look at each byte of them. Without rows it only
+-- notes the number. All or nothing: Redis runs a script alone, and refuses it before its first line when memory is short.
+-- What is known of numbers is as in sequences.rs.
 --
--- KEYS  log, below, ranges, forgotten, heard (names.rs)
--- ARGV  layout, prefix of segment keys, row_bytes, segment_rows, segments, most gaps, most publishers,
---       publisher (16 hex digits), sequence, rows, payload
--- Returns what was done and where the log ends now.
-local log, below, ranges, forgotten, heard = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local prefix, row_bytes, segment_rows, segments = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local most_gaps, most_publishers = tonumber(ARGV[6]), tonumber(ARGV[7])
-local publisher, sequence, rows, payload = ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10]), ARGV[11]
+-- KEYS  log, parts, below, ranges, forgotten, heard (names.rs), key of the rows
+-- ARGV  layout, prefix of parts' keys, row_bytes, most rows, most bytes, bytes of a part besides its rows, most gaps,
+--       most publishers, publisher (16 hex digits), sequence, rows
+-- Returns what was done.
+local log, parts, below, ranges, forgotten, heard, staged = unpack(KEYS)
+local prefix, row_bytes, most_rows, most_bytes = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local part_bytes, most_gaps, most_publishers = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+local publisher, sequence, rows = ARGV[9], tonumber(ARGV[10]), tonumber(ARGV[11])
 
-local head = redis.call('HMGET', log, 'layout', 'end', 'parts')
-if not head[1] then return { 'missing', 0 } end
-if head[1] ~= ARGV[1] then return { 'other ' .. head[1], 0 } end
-local stop, parts = tonumber(head[2]), tonumber(head[3]) + 1
+local function undone(what)
+  if rows > 0 then redis.call('DEL', staged) end
+  return what
+end
+
+local head = redis.call('HMGET', log, 'layout', 'first', 'end', 'held', 'parts')
+if not head[1] then return undone('missing') end
+if head[1] ~= ARGV[1] then return undone('other ' .. head[1]) end
+local first, stop, held, clock = tonumber(head[2]), tonumber(head[3]), tonumber(head[4]), tonumber(head[5]) + 1
 
 -- Numbers as text whose lexical order is theirs.
 local function digits(number) return string.format('%016.0f', number) end
@@ -27,9 +33,9 @@ if sequence < floor then
   local hole = redis.call('HGET', forgotten, publisher)
   if hole then
     local from, to = string.match(hole, '(%d+)-(%d+)')
-    if tonumber(from) <= sequence and sequence < tonumber(to) then return { 'too old', stop } end
+    if tonumber(from) <= sequence and sequence < tonumber(to) then return undone('too old') end
   end
-  return { 'duplicate', stop }
+  return undone('duplicate')
 end
 -- The range that begins at the number or before it.
 local before, from, to
@@ -38,35 +44,30 @@ if sequence > floor then
   before = redis.call('ZREVRANGEBYLEX', ranges, top, bottom, 'LIMIT', 0, 1)[1]
   if before then
     from, to = bounds(before)
-    if sequence < to then return { 'duplicate', stop } end
+    if sequence < to then return undone('duplicate') end
   end
 end
 
--- Where the rows go: a part may cross from segment to segment.
-local pieces, missing, done = {}, {}, 0
-while done < rows do
-  local position = stop + done
-  local within = position % segment_rows
-  local count = math.min(rows - done, segment_rows - within)
-  local key = prefix .. string.format('%.0f', math.floor(position / segment_rows) % segments)
-  if redis.call('STRLEN', key) ~= segment_rows * row_bytes then
-    if within > 0 then return { 'damaged ' .. key, stop } end
-    -- A server that came back to an earlier state may lack it. Nothing is held in it now.
-    missing[#missing + 1] = key
+if rows > 0 then
+  if redis.call('STRLEN', staged) ~= rows * row_bytes then return undone('damaged ' .. staged) end
+  -- The oldest parts make room.
+  local function is_full()
+    local more = stop + rows - first
+    return more > most_rows or more * row_bytes + (held + 1) * part_bytes > most_bytes
   end
-  pieces[#pieces + 1] = { key, within * row_bytes, done * row_bytes, count * row_bytes }
-  done = done + count
+  while held > 0 and is_full() do
+    redis.call('UNLINK', prefix .. redis.call('ZPOPMIN', parts)[1])
+    held = held - 1
+    first = tonumber(redis.call('ZRANGE', parts, 0, 0)[1] or stop)
+  end
+  local position = string.format('%.0f', stop)
+  redis.call('RENAME', staged, prefix .. position)
+  redis.call('PERSIST', prefix .. position)
+  redis.call('ZADD', parts, position, position)
+  stop, held = stop + rows, held + 1
 end
-for _, key in ipairs(missing) do
-  redis.call('DEL', key)
-  redis.call('SETRANGE', key, segment_rows * row_bytes - 1, '\0')
-end
-for _, piece in ipairs(pieces) do
-  local bytes = payload
-  if #pieces > 1 then bytes = string.sub(payload, piece[3] + 1, piece[3] + piece[4]) end
-  redis.call('SETRANGE', piece[1], piece[2], bytes)
-end
-redis.call('HSET', log, 'end', stop + rows, 'parts', parts)
+local text = function(number) return string.format('%.0f', number) end
+redis.call('HSET', log, 'first', text(first), 'end', text(stop), 'held', held, 'parts', text(clock))
 
 -- What the number joins to behind and before.
 local ends = sequence + 1
@@ -97,11 +98,11 @@ else
 end
 redis.call('HSET', below, publisher, string.format('%.0f', floor))
 
-redis.call('ZADD', heard, parts, publisher)
+redis.call('ZADD', heard, clock, publisher)
 if redis.call('ZCARD', heard) > most_publishers then
   local silent = redis.call('ZPOPMIN', heard)[1]
   redis.call('HDEL', below, silent)
   redis.call('HDEL', forgotten, silent)
   redis.call('ZREMRANGEBYLEX', ranges, '[' .. silent .. '-', '(' .. silent .. '.')
 end
-return { 'stored', stop + rows }
+return 'stored'

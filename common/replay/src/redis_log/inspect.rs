@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::redis_log::capacity::Capacity;
 use crate::redis_log::info::ServerInfo;
 use crate::redis_log::link::Link;
 use crate::redis_log::names::Names;
-use crate::redis_log::ring::Ring;
+
 use crate::{Bounds, RedisLog, RedisServer, ReplayError};
 
 /// How a run's log in Redis stands.
@@ -32,16 +33,16 @@ impl RedisLog {
     pub async fn inspect(server: &RedisServer, run: &str) -> Result<Option<RedisLogState>, ReplayError> {
         let (link, names) = (Arc::new(Link::new(server)?), Names::new(run)?);
         let mut request = redis::pipe();
-        request.cmd("HMGET").arg(&names.log).arg("layout").arg("end").arg("parts");
+        request.cmd("HMGET").arg(&names.log).arg("layout").arg("first").arg("end").arg("held").arg("parts");
         request.cmd("INFO");
-        type Log = (Option<String>, Option<u64>, Option<u64>);
+        type Log = (Option<String>, Option<u64>, Option<u64>, Option<u64>, Option<u64>);
         let (log, info): (Log, String) = link.ask("look at", async |mut c| request.query_async(&mut c).await).await?;
-        let (Some(layout), Some(end), Some(parts)) = log else { return Ok(None) };
+        let (Some(layout), Some(first), Some(end), Some(held), Some(parts)) = log else { return Ok(None) };
         let unknown = || ReplayError::Broken { reason: format!("the layout '{layout}' of run {run} is not known") };
-        let (ring, info) = (Ring::of_layout(&layout).ok_or_else(unknown)?, ServerInfo::parse(&info));
+        let (capacity, info) = (Capacity::of_layout(&layout).ok_or_else(unknown)?, ServerInfo::parse(&info));
         Ok(Some(RedisLogState {
-            bounds: ring.bounds(end),
-            capacity_rows: ring.segment_rows * ring.segments,
+            bounds: capacity.bounds(first, end, held),
+            capacity_rows: capacity.most_rows(),
             parts,
             memory_bytes: info.memory_bytes,
             memory_limit: Some(info.memory_limit).filter(|&limit| limit > 0),

@@ -1,25 +1,23 @@
-//! Makes sure that the server can keep a log, and that the log is there with all its segments.
+//! Makes sure that the server can keep a log, and that the log is there.
 
 use std::hash::{BuildHasher, RandomState};
 
-use redis::{Script, pipe};
+use redis::Script;
 
 use crate::redis_log::RedisLog;
 use crate::redis_log::info::ServerInfo;
 use crate::{RedisLogSettings, ReplayError};
 
 const CREATE: &str = include_str!("create.lua");
-const ALLOCATE: &str = include_str!("allocate.lua");
 
 /// Oldest server whose scripts are all or nothing when memory is short.
 const OLDEST: (u32, u32) = (7, 0);
 
 impl RedisLog {
-    /// Checks the server, begins the log if there is none, and gives every segment its place. Safe to repeat, and for
-    /// several at once.
+    /// Checks the server and begins the log if there is none. Safe to repeat, and for several at once.
     pub(crate) async fn prepare(&self) -> Result<(), ReplayError> {
         self.check_server().await?;
-        let layout = self.ring.layout();
+        let layout = self.capacity.layout();
         // Two of them are never the same; nothing else is asked of it.
         let identity = format!("{:016x}", RandomState::new().hash_one(&layout));
         let found: String = self
@@ -32,7 +30,7 @@ impl RedisLog {
         if found != layout {
             return Err(self.other_layout(&found));
         }
-        self.allocate().await
+        Ok(())
     }
 
     pub(crate) fn other_layout(&self, found: &str) -> ReplayError {
@@ -40,27 +38,8 @@ impl RedisLog {
             place: format!("redis at {}, run {}", self.writing.server(), self.settings.run),
             field: "layout",
             found: format!("'{found}'"),
-            expected: format!("'{}'", self.ring.layout()),
+            expected: format!("'{}'", self.capacity.layout()),
         }
-    }
-
-    /// Gives each segment that lacks it its whole size: memory that is short is known now and not in the midst of a run.
-    async fn allocate(&self) -> Result<(), ReplayError> {
-        let keys: Vec<String> = (0..self.ring.segments).map(|number| self.names.segment(number)).collect();
-        let mut sizes = pipe();
-        for key in &keys {
-            sizes.cmd("STRLEN").arg(key);
-        }
-        let sizes: Vec<u64> = self.writing.ask("look at", async |mut c| sizes.query_async(&mut c).await).await?;
-        let script = Script::new(ALLOCATE);
-        let bytes = self.ring.segment_bytes();
-        for (key, _) in keys.iter().zip(sizes).filter(|(_, size)| *size < bytes) {
-            let allocated = self
-                .writing
-                .ask("take memory on", async |mut c| script.key(key).arg(bytes).invoke_async::<()>(&mut c).await);
-            allocated.await?;
-        }
-        Ok(())
     }
 
     async fn check_server(&self) -> Result<(), ReplayError> {
@@ -101,6 +80,14 @@ fn unfit(info: &ServerInfo, settings: &RedisLogSettings) -> Option<String> {
         return Some(format!(
             "maxmemory-policy is '{}', with which it may drop rows on its own: it must be 'noeviction'",
             info.policy
+        ));
+    }
+    let bytes = settings.capacity().map_or(0, |capacity| capacity.most_bytes());
+    if info.memory_limit > 0 && info.memory_limit < bytes {
+        return Some(format!(
+            "maxmemory is {} bytes, and the log may take {bytes}: raise it, to a quarter more than the log, or lower the \
+             log's capacity",
+            info.memory_limit
         ));
     }
     if !info.aof {

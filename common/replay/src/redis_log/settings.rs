@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::ReplayError;
-use crate::redis_log::ring::Ring;
+use crate::redis_log::capacity::Capacity;
 
 /// How to reach a Redis server.
 #[derive(Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub struct RedisLogSettings {
     pub row_bytes: usize,
     /// Most rows held.
     pub capacity_rows: u64,
-    /// Most bytes of rows held. They are taken from the server when the log is begun; it needs a quarter more.
+    /// Most bytes held, with what the server takes for each part besides its rows. It needs a quarter more.
     pub capacity_bytes: u64,
     /// Refuse a server without an append-only file: it forgets all when it restarts.
     pub require_aof: bool,
@@ -69,16 +69,16 @@ impl RedisLogSettings {
     /// [`ReplayError::Settings`].
     pub fn check(&self) -> Result<(), ReplayError> {
         crate::redis_log::names::Names::new(&self.run)?;
-        self.ring().map(drop)
+        self.capacity().map(drop)
     }
 
     /// True if parts of so many rows can be stored.
     pub fn takes(&self, rows: u64) -> bool {
-        self.ring().is_ok_and(|ring| rows <= ring.largest_part())
+        self.capacity().is_ok_and(|capacity| rows <= capacity.largest_part())
     }
 
-    pub(crate) fn ring(&self) -> Result<Ring, ReplayError> {
-        Ring::new(self.row_bytes, self.capacity_rows, self.capacity_bytes)
+    pub(crate) fn capacity(&self) -> Result<Capacity, ReplayError> {
+        Capacity::new(self.row_bytes, self.capacity_rows, self.capacity_bytes)
     }
 }
 
