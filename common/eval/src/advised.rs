@@ -66,6 +66,10 @@ impl<G: Game> Game for Advised<G> {
         self.game.advance(state, action, rng);
     }
 
+    fn play_out(&self, state: &mut G::State, scratch: &mut Actions, rng: &mut Rng) -> f32 {
+        self.game.play_out(state, scratch, rng)
+    }
+
     fn payoff(&self, state: &G::State) -> f32 {
         self.game.payoff(state)
     }

@@ -1,5 +1,6 @@
 //! The [`Game`] trait: rules, views, observations and determinization of one game.
 
+use rand::RngExt;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{GameInfo, Rng};
@@ -74,6 +75,19 @@ pub trait Game: Send + Sync + 'static {
         }
     }
 
+    /// Plays on to the end, each legal action as likely as any other, and returns seat 0's payoff: the hot path of
+    /// searches without a network. A game may fuse the steps as long as payoffs are distributed the same. `scratch`
+    /// saves allocations, whatever it holds.
+    fn play_out(&self, state: &mut Self::State, scratch: &mut Actions, rng: &mut Rng) -> f32 {
+        self.settle(state, rng);
+        while let Turn::Player(_) = self.turn(state) {
+            self.legal(state, scratch);
+            let action = scratch[rng.random_range(0..scratch.len())];
+            self.advance(state, action, rng);
+        }
+        self.payoff(state)
+    }
+
     /// Seat 0's payoff of a finished game, in the game's own units.
     fn payoff(&self, state: &Self::State) -> f32;
 
@@ -97,7 +111,8 @@ pub trait Game: Send + Sync + 'static {
     fn determinize(&self, view: &Self::View, rng: &mut Rng) -> Self::State;
 
     /// Replays `world`, drawn from `view`, from the start and shows each past decision of `seat` before it is applied,
-    /// as the state at that time and the action taken. None if the game cannot: then it offers no reach weights.
+    /// as the state at that time and the action taken. None if the game cannot: then it offers no reach weights. Worlds of a
+    /// view differ in how many there are only if decisions can go unnoticed, changing nothing in the view.
     ///
     /// Returns how often the world should have been drawn for one time that [`determinize`](Self::determinize) draws
     /// it, as far as the rules' odds alone say, up to a factor that all worlds of a view share. That is 1 unless
@@ -120,8 +135,9 @@ pub trait Game: Send + Sync + 'static {
     /// made since, as [`past`](Self::past) does. None if the world contradicts what was seen since, or if the game
     /// cannot: then a new world is drawn and all its past is looked at, which is as right and dearer.
     ///
-    /// Returns with it how likely the chance outcomes seen since were in this world, up to a factor that all worlds
-    /// share: 1 where their odds do not depend on what is hidden.
+    /// Returns with it the factor by which the world's weight changes, up to one that all worlds share: how likely the
+    /// chance outcomes seen since were in this world, 1 where their odds do not depend on what is hidden; and for what was
+    /// drawn of the opponent's choices, how often it should have been for one time that it is.
     fn carry(
         &self,
         view: &Self::View,

@@ -70,6 +70,24 @@ impl Layout {
     }
 }
 
+/// The shape of an observation's planes: fields over the cells of a board, for networks that look at neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planes {
+    /// How many planes.
+    pub channels: usize,
+    /// Rows of the board.
+    pub height: usize,
+    /// Columns of the board.
+    pub width: usize,
+}
+
+impl Planes {
+    /// How many numbers the planes take.
+    pub fn numbers(&self) -> usize {
+        self.channels * self.height * self.width
+    }
+}
+
 /// A symmetry of the game as two permutations. The image of an observation `x` is `y[i] = x[observation[i]]`; the
 /// image of action `a` is `actions[a]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +107,9 @@ pub struct GameInfo {
     pub rules: Option<String>,
     /// Fields of an observation.
     pub observation: Layout,
+    /// The first numbers of an observation are planes, one after the other, each row by row; none where cells have no
+    /// neighbours. What follows them is flat.
+    pub planes: Option<Planes>,
     /// Names of the players' actions; the index is the [`Action`].
     pub actions: Vec<String>,
     /// Fields of the hidden label; may be empty.

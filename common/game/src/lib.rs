@@ -15,7 +15,7 @@ mod set;
 mod world;
 
 pub use game::{Action, Actions, Game, Seat, Turn};
-pub use info::{Field, GameInfo, Layout, Symmetry};
+pub use info::{Field, GameInfo, Layout, Planes, Symmetry};
 pub use rng::{Rng, mix, stream};
 pub use set::{GameError, GameSet, GameVisitor, without_rules};
 pub use world::World;

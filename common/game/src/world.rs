@@ -59,6 +59,12 @@ impl<G: Game> World<G> {
         game.advance(&mut self.0, action, rng);
     }
 
+    /// Plays uniformly at random to the end; see [`Game::play_out`].
+    #[inline]
+    pub fn play_out(&mut self, game: &G, scratch: &mut Actions, rng: &mut Rng) -> f32 {
+        game.play_out(&mut self.0, scratch, rng)
+    }
+
     /// Seat 0's payoff, once over.
     pub fn payoff(&self, game: &G) -> f32 {
         game.payoff(&self.0)

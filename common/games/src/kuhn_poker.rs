@@ -73,6 +73,7 @@ impl KuhnPoker {
             name: Self::NAME.to_owned(),
             rules: None,
             observation: Layout::new([("seat", 2), ("card", CARDS), ("betting", 2 * MAX_BETS)]),
+            planes: None,
             actions: vec!["pass".to_owned(), "bet".to_owned()],
             hidden: Layout::new([("foe_card", CARDS)]),
             max_decisions: MAX_BETS,

@@ -190,6 +190,7 @@ impl LeducPoker {
                 ("second_betting", 3 * MAX_BETS),
                 ("chips", 2),
             ]),
+            planes: None,
             actions: ["fold", "call", "raise"].map(str::to_owned).to_vec(),
             hidden: Layout::new([("foe_card", CARDS)]),
             max_decisions: 2 * MAX_BETS,

@@ -65,6 +65,7 @@ impl TicTacToe {
             name: Self::NAME.to_owned(),
             rules: None,
             observation: Layout::new([("mine", CELLS), ("theirs", CELLS)]),
+            planes: None,
             actions: (0..CELLS).map(|cell| format!("r{}c{}", cell / 3, cell % 3)).collect(),
             hidden: Layout::default(),
             max_decisions: CELLS,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use fogfall_game::contract::{Rule, Settings, check};
-use fogfall_game::{Action, Actions, Game, GameInfo, Rng, Seat, Symmetry, Turn};
+use fogfall_game::{Action, Actions, Game, GameInfo, Planes, Rng, Seat, Symmetry, Turn};
 use fogfall_games::{BET, Deal, Hand, KuhnPoker, PASS, TicTacToe};
 use serde::{Deserialize, Serialize};
 
@@ -97,6 +97,11 @@ impl Game for Faulty {
         self.settle(state, rng);
     }
 
+    fn play_out(&self, state: &mut Shared, scratch: &mut Actions, rng: &mut Rng) -> f32 {
+        let payoff = self.game.play_out(&mut state.deal, scratch, rng);
+        if self.is(Rule::PlayOut) { payoff.abs() } else { payoff }
+    }
+
     fn payoff(&self, state: &Shared) -> f32 {
         self.game.payoff(&state.deal)
     }
@@ -165,6 +170,7 @@ fn each_fault_is_found_under_its_own_rule() {
         Rule::Legal,
         Rule::ChanceList,
         Rule::Advance,
+        Rule::PlayOut,
         Rule::ViewBytes,
         Rule::Numbers,
         Rule::Length,
@@ -256,4 +262,13 @@ fn a_symmetry_that_moves_actions_but_not_cells_is_found() {
     info.symmetries.push(Symmetry { observation: (0..18).collect(), actions });
     let violations = check(&Mirrored(game, info), &SETTINGS).unwrap_err();
     assert_eq!(violations[0].rule, Rule::Symmetry);
+}
+
+#[test]
+fn planes_that_take_more_numbers_than_there_are_are_found() {
+    let game = TicTacToe::new();
+    let mut info = game.info().clone();
+    info.planes = Some(Planes { channels: 3, height: 3, width: 3 }); // 27 of 18 numbers
+    let violations = check(&Mirrored(game, info), &SETTINGS).unwrap_err();
+    assert_eq!(violations[0].rule, Rule::Info);
 }

@@ -72,6 +72,8 @@ pub struct Search<G: Game> {
     /// Visits of the root's edges when this search began, parallel to its edges.
     inherited: Vec<u32>,
     legal: Actions,
+    /// What a rollout needs.
+    scratch: Actions,
     path: Vec<(NodeId, EdgeId)>,
     pending: Option<Pending<G>>,
     /// A descent that goes on in the next call to [`gather`](Self::gather).
@@ -103,6 +105,7 @@ impl<G: Game> Search<G> {
             root_prior: Vec::new(),
             inherited: Vec::new(),
             legal: Actions::new(),
+            scratch: Actions::new(),
             path: Vec::new(),
             pending: None,
             suspended: None,
@@ -365,7 +368,8 @@ impl<G: Game> Search<G> {
         self.evaluations += 1;
         self.pending = Some(Pending::Leaf { node, mover, refresh });
         if batch.want_rollouts {
-            batch.rollout.push(sign(mover) * crate::rollout::play_out(&*self.game, &mut world, &mut rng));
+            let payoff = crate::rollout::play_out(&*self.game, &mut world, &mut self.scratch, &mut rng);
+            batch.rollout.push(sign(mover) * payoff);
         }
     }
 

@@ -77,6 +77,7 @@ fn a_won_game_is_won_for_its_winner_at_every_ply_of_double_and_triple_moves() {
         name: "won".into(),
         rules: None,
         observation: Layout::new([("seat", 1)]),
+        planes: None,
         actions: vec!["a".into(), "b".into()],
         hidden: Layout::default(),
         max_decisions: MOVERS.len(),

@@ -23,6 +23,7 @@ impl Moves {
             name: "moves".into(),
             rules: None,
             observation: Layout::new([("made", 4)]),
+            planes: None,
             actions: vec!["a".into(), "b".into()],
             hidden: Layout::default(),
             max_decisions: 4,

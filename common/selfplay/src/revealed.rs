@@ -62,6 +62,10 @@ impl<G: Game> Game for Revealed<G> {
         self.0.advance(state, action, rng);
     }
 
+    fn play_out(&self, state: &mut G::State, scratch: &mut Actions, rng: &mut Rng) -> f32 {
+        self.0.play_out(state, scratch, rng)
+    }
+
     fn payoff(&self, state: &G::State) -> f32 {
         self.0.payoff(state)
     }

@@ -154,6 +154,7 @@ impl TreasureHunt {
                 ("treasure", ROUNDS),
                 ("treasures_left", ROUNDS),
             ]),
+            planes: None,
             actions: (1..=CARDS).map(|card| format!("play {card}")).collect(),
             hidden: Layout::new([("foe_hand", CARDS)]),
             max_decisions: 2 * ROUNDS,

@@ -123,6 +123,7 @@ impl Peeling {
             name: "peeling".to_owned(),
             rules: None,
             observation: Layout::new([("peeled", 1)]),
+            planes: None,
             actions: vec!["0".to_owned(), "1".to_owned()],
             hidden: Layout::default(),
             max_decisions: usize::from(BITS),

@@ -1,4 +1,5 @@
-//! Checks that drawing follows the listed odds: `sample` against `chance`, `advance` against `apply` and `chance`.
+//! Checks that drawing follows the listed odds: `sample` against `chance`, `advance` against `apply` and `chance`,
+//! `play_out` against one move after the other.
 
 use rand::RngExt;
 
@@ -14,6 +15,11 @@ use super::statistics::{Counts, SURPRISE, surprise_of_fit};
 const SAMPLE: u64 = 7;
 const ADVANCE: u64 = 8;
 const LISTED: u64 = 9;
+const PLAY_OUT: u64 = 13;
+const ONE_BY_ONE: u64 = 14;
+
+/// Playouts are compared for this share of what other draws are: they take a game each.
+const PLAYOUT_SHARE: usize = 4;
 
 pub(super) fn check<G: Game>(probe: &Probe<'_, G>, settings: &Settings, probed: &Probed<G>, findings: &mut Findings) {
     for (number, state) in probed.chance.iter().enumerate() {
@@ -22,6 +28,8 @@ pub(super) fn check<G: Game>(probe: &Probe<'_, G>, settings: &Settings, probed: 
     for (number, (state, action)) in probed.decisions.iter().enumerate() {
         let streams = [ADVANCE, LISTED].map(|purpose| stream(settings.seed, &[purpose, number as u64]));
         check_advance(probe, state, *action, settings.draws, streams, findings);
+        let streams = [PLAY_OUT, ONE_BY_ONE].map(|purpose| stream(settings.seed, &[purpose, number as u64]));
+        check_play_out(probe, state, settings.draws / PLAYOUT_SHARE, streams, findings);
     }
 }
 
@@ -79,6 +87,37 @@ fn check_advance<G: Game>(
     let surprise = counts.surprise();
     findings.expect(surprise < SURPRISE, Rule::Advance, || {
         format!("results of action {action} are {surprise:.1} standard deviations apart, at {}", probe.at(state))
+    });
+}
+
+fn check_play_out<G: Game>(
+    probe: &Probe<'_, G>,
+    state: &G::State,
+    draws: usize,
+    [mut fused, mut stepwise]: [Rng; 2],
+    findings: &mut Findings,
+) {
+    let game = probe.game;
+    let played_out = |rng: &mut Rng| {
+        let mut over = state.clone();
+        game.play_out(&mut over, &mut vec![Action::MAX; 2], rng).to_bits()
+    };
+    findings.expect(played_out(&mut fused.clone()) == played_out(&mut fused.clone()), Rule::Randomness, || {
+        format!("playouts differ for the same generator, at {}", probe.at(state))
+    });
+    let mut counts = Counts::default();
+    for _ in 0..draws {
+        counts.add(played_out(&mut fused).into(), 0);
+        let mut next = state.clone();
+        while let Turn::Player(_) = game.turn(&next) {
+            let legal = probe.legal(&next);
+            game.advance(&mut next, legal[stepwise.random_range(0..legal.len())], &mut stepwise);
+        }
+        counts.add(game.payoff(&next).to_bits().into(), 1);
+    }
+    let surprise = counts.surprise();
+    findings.expect(surprise < SURPRISE, Rule::PlayOut, || {
+        format!("payoffs of playouts are {surprise:.1} standard deviations apart, at {}", probe.at(state))
     });
 }
 

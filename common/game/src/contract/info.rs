@@ -21,6 +21,10 @@ pub(super) fn check<G: Game>(game: &G, findings: &mut Findings) {
     let bound = info.value_bound;
     expect(bound.is_finite() && bound > 0.0, format!("value_bound {bound} is not positive"));
     expect(!info.perfect_information || info.hidden.is_empty(), "perfect information, but a hidden label".to_owned());
+    if let Some(planes) = info.planes {
+        let fit = (1..=info.observation_len()).contains(&planes.numbers());
+        expect(fit, format!("{planes:?} do not fit into an observation of {} numbers", info.observation_len()));
+    }
     for (place, symmetry) in info.symmetries.iter().enumerate() {
         let Symmetry { observation, actions } = symmetry;
         let sources = observation.iter().map(|&i| i as usize);

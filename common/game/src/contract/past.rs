@@ -1,5 +1,8 @@
 //! Checks that a game shows its past as it was, and that worlds carried on are worlds of the later view: reach weights
 //! stand on both.
+//!
+//! A seat that moved may have done so unseen, if nothing changed in what the other sees. How often it did is hidden, and
+//! worlds may differ in it.
 
 use crate::{Action, Game, Seat, Turn, stream};
 
@@ -19,6 +22,8 @@ pub(super) struct Decided {
     pub(super) action: Action,
     /// What its mover saw.
     pub(super) view: Vec<u8>,
+    /// The other seat saw that it was made.
+    pub(super) noticed: bool,
 }
 
 /// Compares the past of the true state, and of a world, with what was decided.
@@ -40,7 +45,7 @@ pub(super) fn check<G: Game>(
             let made: Vec<&Decided> = decided.iter().filter(|decided| decided.seat == seat).collect();
             let fault = if !equal(&truth.decisions, &made) {
                 Some("the true state's past is not what was played")
-            } else if guess.decisions.len() != made.len() {
+            } else if guess.noticed() != truth.noticed() {
                 Some("a world's past has another number of decisions")
             } else if !guess.decisions.iter().all(|shown| shown.possible) {
                 Some("a world's past shows an illegal action, or another mover")
@@ -100,7 +105,8 @@ impl<G: Game> Carried<G> {
         let draws = |what: u64| stream(seed, &[CARRY, number, decided.len() as u64, what]);
         let mut world = None;
         if let Some(before) = self.thoughts[usize::from(mover)].take() {
-            let since = decided[before.decided..].iter().filter(|decided| decided.seat != mover).count();
+            let made = decided[before.decided..].iter().filter(|decided| decided.seat != mover);
+            let since = made.filter(|decided| decided.noticed).count();
             let mut carry = |then: &G::State, what: u64| {
                 let mut past = Vec::new();
                 let carried = probe.game.carry(&view, then, 1 - mover, &mut draws(what), &mut |then, action| {
@@ -149,7 +155,7 @@ fn fault<G: Game>(
     view: &G::View,
     carried: &G::State,
     since: &Shown,
-    decisions: usize,
+    noticed: usize,
 ) -> Option<&'static str> {
     let Some((viewer, foe)) = [(0, 1), (1, 0)].into_iter().find(|&(seat, _)| probe.game.view(carried, seat) == *view)
     else {
@@ -158,12 +164,12 @@ fn fault<G: Game>(
     if probe.game.turn(carried) != Turn::Player(viewer) {
         return Some("a world carried on has another mover");
     }
-    let faulty = since.decisions.len() != decisions || !since.decisions.iter().all(|shown| shown.possible);
+    let faulty = since.noticed() != noticed || !since.decisions.iter().all(|shown| shown.possible);
     if faulty || !possible(since.odds) {
         return Some("the decisions made since are shown in another number, or are not possible, or the odds are not");
     }
     let past = shown(probe, view, carried, foe)?;
-    let ends = past.decisions.len().checked_sub(decisions).map(|from| &past.decisions[from..]);
+    let ends = past.decisions.len().checked_sub(since.decisions.len()).map(|from| &past.decisions[from..]);
     (ends != Some(&since.decisions)).then_some("the past of a world carried on does not end with the decisions shown")
 }
 
@@ -174,6 +180,8 @@ struct ShownDecision {
     view: Vec<u8>,
     /// The seat was to move and the action legal.
     possible: bool,
+    /// The other seat saw that it was made.
+    noticed: bool,
 }
 
 /// What `past` or `carry` shows.
@@ -186,6 +194,11 @@ impl Shown {
     fn actions(&self) -> Vec<Action> {
         self.decisions.iter().map(|shown| shown.action).collect()
     }
+
+    /// How many of the decisions the other seat saw being made.
+    fn noticed(&self) -> usize {
+        self.decisions.iter().filter(|shown| shown.noticed).count()
+    }
 }
 
 fn possible(odds: f64) -> bool {
@@ -194,7 +207,15 @@ fn possible(odds: f64) -> bool {
 
 fn decision<G: Game>(probe: &Probe<'_, G>, then: &G::State, seat: Seat, action: Action) -> ShownDecision {
     let possible = probe.game.turn(then) == Turn::Player(seat) && probe.legal(then).contains(&action);
-    ShownDecision { action, view: probe.view_bytes(then, seat), possible }
+    let noticed = possible && noticed(probe, then, seat, action);
+    ShownDecision { action, view: probe.view_bytes(then, seat), possible, noticed }
+}
+
+/// Whether a decision of `seat` changes what the other sees.
+pub(super) fn noticed<G: Game>(probe: &Probe<'_, G>, then: &G::State, seat: Seat, action: Action) -> bool {
+    let mut next = then.clone();
+    probe.game.apply(&mut next, action);
+    probe.view_bytes(&next, 1 - seat) != probe.view_bytes(then, 1 - seat)
 }
 
 fn shown<G: Game>(probe: &Probe<'_, G>, view: &G::View, world: &G::State, seat: Seat) -> Option<Shown> {
@@ -203,6 +224,15 @@ fn shown<G: Game>(probe: &Probe<'_, G>, view: &G::View, world: &G::State, seat: 
         decisions.push(decision(probe, then, seat, action));
     })?;
     Some(Shown { decisions, odds })
+}
+
+/// How many decisions of both seats led to `state`; none if the game does not show its past.
+pub(super) fn made<G: Game>(probe: &Probe<'_, G>, state: &G::State) -> Option<usize> {
+    [0, 1].into_iter().try_fold(0, |made, seat| {
+        let mut count = 0;
+        probe.game.past(&probe.game.view(state, seat), state, seat, &mut |_, _| count += 1)?;
+        Some(made + count)
+    })
 }
 
 fn equal(shown: &[ShownDecision], made: &[&Decided]) -> bool {

@@ -98,7 +98,8 @@ impl<G: Game> Player<'_, G> {
                     mirrors.check(self.probe, &state, &legal, self.findings);
                     let action = legal[rng.random_range(0..legal.len())];
                     self.keep(&state, action, &mut rng);
-                    decided.push(Decided { seat, action, view: self.probe.view_bytes(&state, seat) });
+                    let noticed = past::noticed(self.probe, &state, seat, action);
+                    decided.push(Decided { seat, action, view: self.probe.view_bytes(&state, seat), noticed });
                     self.apply(&mut state, action);
                     mirrors.apply(game, action);
                 }

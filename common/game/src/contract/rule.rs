@@ -27,6 +27,8 @@ pub enum Rule {
     Sample,
     /// `advance` is distributed as `apply` and listed chance.
     Advance,
+    /// `play_out` pays as random moves one by one do.
+    PlayOut,
     /// What is random comes from the generator passed in.
     Randomness,
     /// A view survives serialization.
@@ -84,6 +86,10 @@ impl Rule {
             }
             Self::Sample => "sample() must draw with the probabilities that chance() lists",
             Self::Advance => "advance() must give the same results, as often, as apply() followed by listed chance",
+            Self::PlayOut => {
+                "play_out() must end with the same payoffs, as often, as legal(), one action at random and advance() in \
+                 turn"
+            }
             Self::Randomness => "the same generator must give the same result: take randomness from `rng` alone",
             Self::ViewBytes => "a View must come back equal from its serialized form: serialize every field",
             Self::ViewInvariance => {
@@ -119,7 +125,7 @@ impl Rule {
             }
             Self::Past => {
                 "past() must show every earlier decision of the seat, in order, as the state before it and the action \
-                 taken; if the game cannot, let it return None"
+                 taken, as many as the viewer saw being made; if the game cannot, let it return None"
             }
             Self::Carry => {
                 "carry() must give a world of the view it is given, show every decision made since, and return None only \

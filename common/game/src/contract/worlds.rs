@@ -7,6 +7,7 @@ use rand::RngExt;
 use crate::{Actions, Game, Seat, Turn, stream};
 
 use super::Report;
+use super::past;
 use super::probe::{Probe, digest};
 use super::rule::{Findings, Rule};
 
@@ -100,11 +101,12 @@ impl<'a, G: Game> Worlds<'a, G> {
         }
     }
 
-    /// Plays a world to its end.
+    /// Plays a world to its end. `decided` decisions were made in the true game; where some went unnoticed, a world may have
+    /// others.
     fn play_on(&self, mut world: G::State, decided: usize, findings: &mut Findings) {
         let (game, info) = (self.probe.game, self.probe.game.info());
         let mut rng = stream(self.seed, &[PLAY_ON, decided as u64]);
-        for _ in decided..=info.max_decisions {
+        for _ in past::made(self.probe, &world).unwrap_or(decided)..=info.max_decisions {
             match game.turn(&world) {
                 Turn::Over => {
                     let payoff = game.payoff(&world);

@@ -81,6 +81,7 @@ impl Battle {
             name: name.to_owned(),
             rules: Some(text.to_owned()),
             observation: tables.observation(),
+            planes: None,
             actions: tables.moves().map(|play| tables.move_name(play)).collect(),
             hidden: tables.hidden_layout(),
             max_decisions: usize::from(tables.fight.turn_limit) + 2 * usize::from(tables.fight.specials),
