@@ -312,7 +312,7 @@ impl<'a, G: Game> Hall<'a, G> {
     /// The mover's action, or none while its search waits.
     fn choose(&mut self, board: &mut Board<G>, agent: usize, lane: u32) -> Option<Action> {
         let mover = board.mover();
-        let ply = u64::from(board.table.decisions());
+        let ply = u64::from(board.table.ply(mover));
         let seed = mix(board.seed, u64::from(board.first));
         let mut rng = stream(seed, &[MOVE, ply]);
         match &self.agents[agent] {

@@ -70,7 +70,7 @@ impl PlaySettings {
         if full { resized(self.full, now) } else { resized(self.cheap, now.min(size(self.cheap))) }
     }
 
-    /// The choice rule of the `ply`-th decision of a game.
+    /// The choice rule of the `ply`-th decision of a game, from 0, as if the seats took turns.
     pub fn choice(&self, ply: u32) -> Choice {
         if self.by_label {
             return Choice::Label;

@@ -90,7 +90,7 @@ impl<G: Game> Slot<G> {
     /// Begins the search of the next move.
     fn begin(&mut self, settings: &PlaySettings) {
         let mover = self.table.mover().expect("a game starts with a decision");
-        let ply = u64::from(self.table.decisions());
+        let ply = u64::from(self.table.ply(mover));
         let full = stream(self.seed, &[PLAYOUT_CAP, ply]).random::<f32>() < settings.full_share;
         self.table.legal(&mut self.row.legal);
         let forced = self.row.legal.len() == 1;
@@ -128,7 +128,7 @@ impl<G: Game> Slot<G> {
     /// [`start`](Self::start).
     pub(crate) fn finish_move(&mut self, settings: &PlaySettings) -> (&Decision, Option<Finished>) {
         let mover = self.mover();
-        let ply = self.table.decisions();
+        let ply = self.table.ply(mover);
         let mut decision = std::mem::take(&mut self.decision);
         let mut rng = stream(self.seed, &[CHOICE, u64::from(ply)]);
         self.search(mover).decide(settings.choice(ply), &mut rng, &mut decision);

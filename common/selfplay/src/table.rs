@@ -13,7 +13,8 @@ pub(crate) struct Table<G: Game> {
     game: Arc<G>,
     state: G::State,
     chance: Rng,
-    decisions: u32,
+    /// `[seat]` decisions played.
+    decisions: [u32; 2],
     history: u64,
 }
 
@@ -21,7 +22,7 @@ impl<G: Game> Table<G> {
     /// Starts a game: set-up and chance follow from `seed`, each from a stream of its own.
     pub(crate) fn start(game: Arc<G>, seed: u64) -> Self {
         let state = game.start(&mut stream(seed, &[SETUP]));
-        let mut table = Self { game, state, chance: stream(seed, &[CHANCE]), decisions: 0, history: 0 };
+        let mut table = Self { game, state, chance: stream(seed, &[CHANCE]), decisions: [0; 2], history: 0 };
         table.settle();
         table
     }
@@ -40,9 +41,13 @@ impl<G: Game> Table<G> {
     }
 
     /// Plays the mover's action, then chance.
+    ///
+    /// # Panics
+    /// If the game is over.
     pub(crate) fn play(&mut self, action: Action) {
+        let mover = self.mover().expect("somebody is to move");
+        self.decisions[usize::from(mover)] += 1;
         self.apply(action);
-        self.decisions += 1;
         self.settle();
     }
 
@@ -84,7 +89,13 @@ impl<G: Game> Table<G> {
 
     /// Decisions played.
     pub(crate) fn decisions(&self) -> u32 {
-        self.decisions
+        self.decisions.iter().sum()
+    }
+
+    /// The number of `seat`'s next decision, as if the seats took turns: all that a seat may know of how many were made,
+    /// where moves can go unnoticed.
+    pub(crate) fn ply(&self, seat: Seat) -> u32 {
+        2 * self.decisions[usize::from(seat)] + u32::from(seat)
     }
 
     /// A hash of all actions and chance outcomes.

@@ -44,10 +44,14 @@ fn sent<G: Game>(game: G, settings: PlaySettings, games: u64) -> Vec<Trajectory>
     out
 }
 
-/// A message without what may depend on hidden facts: the label that says what they were and, if the game is over, how
-/// it ended. Both leave their room behind.
-fn public(mut message: Trajectory, layout: RowLayout) -> Vec<u8> {
-    let over = message.result != GameResult::Truncated;
+/// Messages without what may depend on hidden facts: the label that says what they were, whether the game is over and, if
+/// it can be, how it ended. All leave their room behind.
+fn public<const N: usize>(messages: [Trajectory; N], layout: RowLayout) -> [Vec<u8>; N] {
+    let over = messages.iter().any(|message| message.result != GameResult::Truncated);
+    messages.map(|message| without_ending(message, over, layout))
+}
+
+fn without_ending(mut message: Trajectory, over: bool, layout: RowLayout) -> Vec<u8> {
     message.result = GameResult::Truncated;
     let rows: Vec<_> = layout.rows(&message.rows).map(|row| row.to_row()).collect();
     message.rows.clear();
@@ -79,7 +83,7 @@ fn compare<G: Game>(game: G, settings: fn(&G) -> PlaySettings, games: u64) -> Re
             let [truth, maybe] = [&state, &other]
                 .map(|state| sent(Staged::from(Arc::clone(&game), state.clone()), settings.clone(), 1).pop().unwrap());
             differing += usize::from(truth.rows != maybe.rows);
-            let [truth, maybe] = [truth, maybe].map(|message| public(message, layout(&*game)));
+            let [truth, maybe] = public([truth, maybe], layout(&*game));
             if truth != maybe {
                 return Err(format!("{}\n{}", game.describe(&state), game.describe(&other)));
             }
@@ -132,7 +136,7 @@ impl GameVisitor for Relabel {
                 [0.0, 1e6].map(|label| sent(Staged::labelled(Arc::clone(&game), label), settings.clone(), 3));
             assert_eq!(own != other, hides, "the label is recorded");
             let [own, other] = [own, other]
-                .map(|messages| messages.into_iter().map(|message| public(message, layout)).collect::<Vec<_>>());
+                .map(|messages| messages.into_iter().map(|message| public([message], layout)).collect::<Vec<_>>());
             assert!(own == other, "{}: the hidden label changed what was played or recorded", game.info().name);
         }
     }

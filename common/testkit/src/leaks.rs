@@ -46,10 +46,8 @@ impl<G: Game> Poison<'_, G> {
             let mut rng = stream(seed, &[number]);
             let mut state = self.game.start(&mut rng);
             self.game.settle(&mut state, &mut rng);
-            let mut seats = Vec::new();
             while let Turn::Player(seat) = self.game.turn(&state) {
-                self.compare(&state, seat, &seats, &mut rng, &mut compared)?;
-                seats.push(seat);
+                self.compare(&state, seat, &mut rng, &mut compared)?;
                 let mut legal = Vec::new();
                 self.game.legal(&state, &mut legal);
                 let action = legal[rng.random_range(0..legal.len())];
@@ -59,19 +57,12 @@ impl<G: Game> Poison<'_, G> {
         Ok(compared)
     }
 
-    fn compare(
-        &mut self,
-        state: &G::State,
-        mover: Seat,
-        seats: &[Seat],
-        rng: &mut Rng,
-        compared: &mut Compared,
-    ) -> Result<(), String> {
+    fn compare(&mut self, state: &G::State, mover: Seat, rng: &mut Rng, compared: &mut Compared) -> Result<(), String> {
         let view = self.game.view(state, mover);
         let other = self.game.determinize(&view, rng);
         let (played, maybe) = (self.game.describe(state), self.game.describe(&other));
         let seed = rng.random();
-        let (truth, poisoned) = (self.search(state, mover, seats, seed), self.search(&other, mover, seats, seed));
+        let (truth, poisoned) = (self.search(state, mover, seed), self.search(&other, mover, seed));
         compared.decisions += 1;
         compared.differing += usize::from(played != maybe);
         if truth == poisoned {
@@ -83,14 +74,18 @@ impl<G: Game> Poison<'_, G> {
         ))
     }
 
-    /// Searches every decision of the game so far and then the mover's.
-    fn search(&mut self, state: &G::State, mover: Seat, seats: &[Seat], seed: u64) -> Trace {
+    /// Searches every decision of the game so far and then the mover's. Randomness goes by what a seat knows: how often it
+    /// has decided itself.
+    fn search(&mut self, state: &G::State, mover: Seat, seed: u64) -> Trace {
         let mut asked = 0;
         let mut searches = [0, 1].map(|_| Search::new(Arc::clone(&self.game), self.settings));
         let shared = self.settings.seats == Seats::Shared;
         let index = |seat: Seat| if shared { 0 } else { usize::from(seat) };
-        for (ply, (seat, view, action)) in self.past(state, mover, seats).into_iter().enumerate() {
-            let questions = self.run(&mut searches[index(seat)], view, seed, ply as u64).asked;
+        let mut decided = [0; 2];
+        for (seat, view, action) in self.past(state, mover) {
+            let own = &mut decided[usize::from(seat)];
+            let questions = self.run(&mut searches[index(seat)], view, [seed, seat.into(), *own]).asked;
+            *own += 1;
             if seat == mover {
                 asked = mix(asked, questions);
             }
@@ -99,29 +94,38 @@ impl<G: Game> Poison<'_, G> {
             }
         }
         let view = self.game.view(state, mover);
-        let last = self.run(&mut searches[index(mover)], view, seed, seats.len() as u64);
+        let last = self.run(&mut searches[index(mover)], view, [seed, mover.into(), decided[usize::from(mover)]]);
         Trace { asked: mix(asked, last.asked), ..last }
     }
 
-    /// The game's decisions in the order in which `seats` made them; none if the game does not show them.
-    fn past(&self, state: &G::State, mover: Seat, seats: &[Seat]) -> Vec<Searched<G>> {
+    /// The game's decisions in their order; none if the game does not show them.
+    fn past(&self, state: &G::State, mover: Seat) -> Vec<Searched<G>> {
         let view = self.game.view(state, mover);
-        let mut shown: [Vec<Searched<G>>; 2] = Default::default();
+        let mut past = Vec::new();
         for seat in [0, 1] {
-            let past = &mut shown[usize::from(seat)];
             self.game.past(&view, state, seat, &mut |then, action| {
-                past.push((seat, self.game.view(then, seat), action));
+                past.push((self.decided(then), (seat, self.game.view(then, seat), action)));
             });
-            past.reverse();
         }
-        seats.iter().filter_map(|&seat| shown[usize::from(seat)].pop()).collect()
+        past.sort_by_key(|&(before, _)| before);
+        past.into_iter().map(|(_, decision)| decision).collect()
     }
 
-    fn run(&mut self, search: &mut Search<G>, view: G::View, seed: u64, ply: u64) -> Trace {
+    /// How many decisions led to a state.
+    fn decided(&self, state: &G::State) -> usize {
+        let mut decided = 0;
+        for seat in [0, 1] {
+            self.game.past(&self.game.view(state, seat), state, seat, &mut |_, _| decided += 1);
+        }
+        decided
+    }
+
+    fn run(&mut self, search: &mut Search<G>, view: G::View, [seed, seat, number]: [u64; 3]) -> Trace {
+        let seed = mix(mix(seed, seat), number);
         let mut asked = 0;
         let mut batch = EvalBatch::new(self.game.info().observation_len());
         batch.want_rollouts = self.evaluator.wants_rollouts();
-        search.begin(view, self.budget, None, mix(seed, ply));
+        search.begin(view, self.budget, None, seed);
         loop {
             match search.gather(0, &mut batch) {
                 Gathered::Busy => {}
@@ -138,7 +142,7 @@ impl<G: Game> Poison<'_, G> {
             }
         }
         let mut decision = Decision::default();
-        search.decide(Choice::Visits, &mut stream(seed, &[ply]), &mut decision);
+        search.decide(Choice::Visits, &mut stream(seed, &[]), &mut decision);
         Trace { asked, decision }
     }
 }
