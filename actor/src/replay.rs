@@ -184,23 +184,33 @@ fn mover(player: i8) -> String {
 
 #[cfg(test)]
 mod tests {
-    use fogfall_games::{KuhnPoker, LeducPoker, TicTacToe};
+    use fogfall_games::{ConnectFour, KuhnPoker, LeducPoker, LiarsDice, Othello, PhantomTtt, TicTacToe};
 
     use super::*;
 
-    const KUHN: &str = include_str!("../../common/games/playthroughs/kuhn_poker.jsonl");
-    const LEDUC: &str = include_str!("../../common/games/playthroughs/leduc_poker.jsonl");
-    const TIC_TAC_TOE: &str = include_str!("../../common/games/playthroughs/tic_tac_toe.jsonl");
+    /// A record of OpenSpiel.
+    macro_rules! playthroughs {
+        ($game:literal) => {
+            include_str!(concat!("../../common/games/playthroughs/", $game, ".jsonl"))
+        };
+    }
+
+    const KUHN: &str = playthroughs!("kuhn_poker");
+
+    fn agrees(game: &impl Game, record: &str, games: usize) {
+        let agreement = replay(game, record.as_bytes()).unwrap();
+        assert_eq!((agreement.games, agreement.steps), (games, record.matches("\"player\"").count()));
+    }
 
     #[test]
     fn all_recorded_games_of_open_spiel_agree() {
-        for (agreement, text) in [
-            (replay(&KuhnPoker::new(), KUHN.as_bytes()).unwrap(), KUHN),
-            (replay(&LeducPoker::new(), LEDUC.as_bytes()).unwrap(), LEDUC),
-            (replay(&TicTacToe::new(), TIC_TAC_TOE.as_bytes()).unwrap(), TIC_TAC_TOE),
-        ] {
-            assert_eq!((agreement.games, agreement.steps), (100, text.matches("\"player\"").count()));
-        }
+        agrees(&ConnectFour::new(), playthroughs!("connect_four"), 100);
+        agrees(&KuhnPoker::new(), KUHN, 100);
+        agrees(&LeducPoker::new(), playthroughs!("leduc_poker"), 100);
+        agrees(&LiarsDice::new(), playthroughs!("liars_dice"), 100);
+        agrees(&Othello::new(), playthroughs!("othello"), 25);
+        agrees(&PhantomTtt::new(), playthroughs!("phantom_ttt"), 100);
+        agrees(&TicTacToe::new(), playthroughs!("tic_tac_toe"), 100);
     }
 
     /// The first recorded game of Kuhn poker (cards 2 and 0: pass, bet, pass), with one part replaced.

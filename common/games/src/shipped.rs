@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fogfall_game::{GameError, GameSet, GameVisitor, without_rules};
 
-use crate::{Battle, KuhnPoker, LeducPoker, TicTacToe};
+use crate::{Battle, ConnectFour, KuhnPoker, LeducPoker, LiarsDice, Othello, PhantomTtt, TicTacToe};
 
 /// The games that ship.
 #[derive(Debug)]
@@ -12,15 +12,29 @@ pub struct Shipped;
 
 impl GameSet for Shipped {
     fn names() -> Vec<&'static str> {
-        vec![Battle::NAME, Battle::TINY_NAME, KuhnPoker::NAME, LeducPoker::NAME, TicTacToe::NAME]
+        vec![
+            Battle::NAME,
+            Battle::TINY_NAME,
+            ConnectFour::NAME,
+            KuhnPoker::NAME,
+            LeducPoker::NAME,
+            LiarsDice::NAME,
+            Othello::NAME,
+            PhantomTtt::NAME,
+            TicTacToe::NAME,
+        ]
     }
 
     fn with<V: GameVisitor>(name: &str, rules: Option<&str>, visitor: V) -> Result<V::Out, GameError> {
         match name {
             Battle::NAME => Ok(visitor.visit(Arc::new(Battle::new(rules)?))),
             Battle::TINY_NAME => Ok(visitor.visit(Arc::new(Battle::tiny(rules)?))),
+            ConnectFour::NAME => Ok(visitor.visit(without_rules(ConnectFour::new(), rules)?)),
             KuhnPoker::NAME => Ok(visitor.visit(without_rules(KuhnPoker::new(), rules)?)),
             LeducPoker::NAME => Ok(visitor.visit(without_rules(LeducPoker::new(), rules)?)),
+            LiarsDice::NAME => Ok(visitor.visit(without_rules(LiarsDice::new(), rules)?)),
+            Othello::NAME => Ok(visitor.visit(without_rules(Othello::new(), rules)?)),
+            PhantomTtt::NAME => Ok(visitor.visit(without_rules(PhantomTtt::new(), rules)?)),
             TicTacToe::NAME => Ok(visitor.visit(without_rules(TicTacToe::new(), rules)?)),
             _ => Err(Self::unknown(name)),
         }

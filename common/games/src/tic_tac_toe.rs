@@ -2,8 +2,10 @@
 //!
 //! Perfect information, no chance. A view is the whole board, so a world is the true game.
 
-use fogfall_game::{Action, Actions, Game, GameInfo, Layout, Rng, Seat, Symmetry, Turn, mix};
+use fogfall_game::{Action, Actions, Game, GameInfo, Layout, Rng, Seat, Turn, mix};
 use serde::{Deserialize, Serialize};
+
+use crate::square;
 
 /// Cells of the board.
 const CELLS: usize = 9;
@@ -74,7 +76,7 @@ impl TicTacToe {
             perfect_information: true,
             mixed_play: false,
             has_chance: false,
-            symmetries: symmetries(),
+            symmetries: square::ALL.skip(1).map(|symmetry| square::symmetry(symmetry, 3, 2, CELLS)).collect(),
         };
         Self { info }
     }
@@ -161,32 +163,6 @@ impl Game for TicTacToe {
         let row = |row: usize| (0..3).map(|column| cell(3 * row + column)).collect::<String>();
         [row(0), row(1), row(2)].join("\n")
     }
-}
-
-/// The seven symmetries of the square besides the identity.
-fn symmetries() -> Vec<Symmetry> {
-    let rotate = |(row, column): (usize, usize)| (column, 2 - row);
-    let mirror = |(row, column): (usize, usize)| (row, 2 - column);
-    (1..8)
-        .map(|symmetry| {
-            let image = |cell: usize| {
-                let mut at = (cell / 3, cell % 3);
-                for _ in 0..symmetry % 4 {
-                    at = rotate(at);
-                }
-                if symmetry >= 4 {
-                    at = mirror(at);
-                }
-                3 * at.0 + at.1
-            };
-            let mut observation = vec![0; 2 * CELLS];
-            for cell in 0..CELLS {
-                observation[image(cell)] = cell as u32;
-                observation[CELLS + image(cell)] = (CELLS + cell) as u32;
-            }
-            Symmetry { observation, actions: (0..CELLS).map(|cell| image(cell) as Action).collect() }
-        })
-        .collect()
 }
 
 #[cfg(test)]

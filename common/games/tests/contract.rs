@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fogfall_game::contract::{Leak, Leaky, Report, Settings, Violation, check};
 use fogfall_game::{Game, GameSet, GameVisitor};
-use fogfall_games::{Battle, KuhnPoker, LeducPoker, Shipped, TicTacToe};
+use fogfall_games::{Battle, KuhnPoker, LeducPoker, LiarsDice, PhantomTtt, Shipped, TicTacToe};
 
 struct Contract;
 
@@ -42,7 +42,11 @@ fn kuhn_poker_is_checked_in_all_its_situations() {
 }
 
 fn every_leak_is_found<G: Game>(game: impl Fn() -> G, settings: &Settings) {
-    for leak in Leak::ALL {
+    leaks_are_found(game, settings, &Leak::ALL);
+}
+
+fn leaks_are_found<G: Game>(game: impl Fn() -> G, settings: &Settings, leaks: &[Leak]) {
+    for &leak in leaks {
         let violations = check(&Leaky::new(game(), leak), settings).unwrap_err();
         let found = violations.iter().any(|violation| leak.breaks().contains(&violation.rule));
         assert!(found, "{leak:?}:\n{}", explain(violations));
@@ -67,6 +71,39 @@ fn leduc_poker_is_checked_in_both_bettings() {
 #[test]
 fn every_leak_is_found_in_leduc_poker() {
     every_leak_is_found(LeducPoker::new, &Settings::default());
+}
+
+#[test]
+fn liars_dice_is_checked_with_all_bids() {
+    let report = check(&LiarsDice::new(), &Settings::default()).unwrap();
+    assert_eq!(report.merged_views, 0);
+    assert!(report.longest > 6, "{report:?}"); // 13 at most, but few bid low so often
+    // Five of six worlds give the foe another die.
+    let share = report.differing_pairs as f64 / report.pairs as f64;
+    assert!((share - 5.0 / 6.0).abs() < 0.02, "{share}");
+    assert!(report.past_decisions > 0 && report.carried_worlds > 0);
+}
+
+#[test]
+fn every_leak_is_found_in_liars_dice() {
+    every_leak_is_found(LiarsDice::new, &Settings::default());
+}
+
+#[test]
+fn phantom_tic_tac_toe_is_checked_with_moves_that_nobody_sees() {
+    let report = check(&PhantomTtt::new(), &Settings::default()).unwrap();
+    assert_eq!(report.merged_views, 0);
+    assert!(report.longest >= 15, "{report:?}"); // 17 at most
+    assert!(report.differing_pairs as f64 / report.pairs as f64 > 0.8, "{report:?}");
+    assert!(report.past_decisions > 0 && report.carried_worlds > 1_000, "{report:?}");
+}
+
+/// All but those that show in chance outcomes, or in what is hidden before anybody has moved.
+#[test]
+fn every_leak_is_found_in_phantom_tic_tac_toe() {
+    let shown = |leak: &Leak| !matches!(leak, Leak::Frozen | Leak::Odds | Leak::FirstOutcome);
+    let leaks: Vec<Leak> = Leak::ALL.into_iter().filter(shown).collect();
+    leaks_are_found(PhantomTtt::new, &Settings::default(), &leaks);
 }
 
 #[test]

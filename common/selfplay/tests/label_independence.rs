@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use fogfall_game::Game;
-use fogfall_games::{Battle, KuhnPoker, LeducPoker};
+use fogfall_games::{Battle, KuhnPoker, LeducPoker, LiarsDice, PhantomTtt};
 use fogfall_proto::{Row, RowLayout, Version, WIRE_VERSION};
 use fogfall_search::{
     Belief, Budget, Cached, Evaluator, Hash, Keys, Label, Opponents, Rollout, RootNoise, Seats, TreeLife,
@@ -114,6 +114,32 @@ fn labels_of_leduc_poker_do_not_depend_on_the_foes_card() {
     ] {
         let found = found.unwrap();
         assert!(found.information_states >= 25, "{found:?}");
+    }
+}
+
+#[test]
+fn labels_of_liars_dice_do_not_depend_on_the_foes_die() {
+    for found in [
+        check(LiarsDice::new(), Hash { seed: 7 }, 5_000, |_| ()),
+        check(LiarsDice::new(), Rollout, 5_000, kept_for_the_game),
+        check(LiarsDice::new(), Hash { seed: 7 }, 3_000, mixed_play),
+        check(LiarsDice::new(), Hash { seed: 7 }, 3_000, mixed_play_kept_for_the_game),
+    ] {
+        let found = found.unwrap();
+        assert!(found.information_states >= 6, "{found:?}");
+    }
+}
+
+#[test]
+fn labels_of_phantom_tic_tac_toe_do_not_depend_on_marks_that_were_not_found() {
+    for found in [
+        check(PhantomTtt::new(), Hash { seed: 7 }, 6_000, |_| ()),
+        check(PhantomTtt::new(), Rollout, 6_000, kept_for_the_game),
+        check(PhantomTtt::new(), Hash { seed: 7 }, 2_000, mixed_play),
+        check(PhantomTtt::new(), Hash { seed: 7 }, 2_000, mixed_play_kept_for_the_game),
+    ] {
+        let found = found.unwrap();
+        assert!(found.information_states >= 5, "{found:?}");
     }
 }
 
