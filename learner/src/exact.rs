@@ -1,4 +1,4 @@
-//! Exact figures of a run, for games small enough to have them: mistakes of the newest weights, or NashConv of their policy,
+//! Exact figures of a run, for games that have them: mistakes of the newest weights, or NashConv of their policy,
 //! of the network alone, and of the run's average policy so far. The average goes on over resumes, in a file of the run's
 //! directory.
 
@@ -52,7 +52,7 @@ impl<G: Game> RunFigures<G> {
     pub fn measure(&mut self, player: &mut Searcher, step: u64, seed: u64, board: &Board) {
         let Self { game, figures, kept, .. } = self;
         let (measured, unit) = match figures {
-            ExactFigures::Mistakes(_) => {
+            ExactFigures::Mistakes(_) | ExactFigures::Kept(_) => {
                 (figures.measure(game, player, seed).map(|value| vec![(figures.name(), value)]), "")
             }
             ExactFigures::NashConv(tree) => (nash_convs(game, tree, kept, player, step, seed), "payoff"),

@@ -7,7 +7,7 @@ use fogfall_game::{Game, mix, stream};
 use fogfall_search::{Choice, Decision, EvalBatch, Gathered, Search};
 use fogfall_selfplay::Searcher;
 
-use crate::{ExactError, GameTree, Profile, Referee};
+use crate::{ExactError, GameTree, Profile, Referee, Verdict, connect_four};
 
 /// A game with more positions or tree nodes than this has no figures that are at hand within seconds.
 const MAX_SIZE: usize = 500_000;
@@ -22,6 +22,8 @@ const REPEATS: std::ops::RangeInclusive<usize> = 4..=64;
 pub enum ExactFigures<G: Game> {
     /// A deterministic game of perfect information: how often a player gives value away.
     Mistakes(Referee<G::View>),
+    /// A larger one with a fixed set of solved positions: in what share of them a player keeps the value.
+    Kept(Referee<G::View>),
     /// A small game with chance or hidden information: NashConv.
     NashConv(GameTree<G::View>),
 }
@@ -39,6 +41,9 @@ impl<G: Game> ExactFigures<G> {
         if game.describe(&root) != game.describe(&game.start(&mut stream(1, &[]))) {
             return None;
         }
+        if let Some(referee) = connect_four::referee(game, &root) {
+            return Some(Self::Kept(referee));
+        }
         if game.info().is_deterministic() {
             return Referee::solve(game, &root, max_size).ok().map(Self::Mistakes);
         }
@@ -49,6 +54,7 @@ impl<G: Game> ExactFigures<G> {
     pub fn name(&self) -> String {
         match self {
             Self::Mistakes(referee) => format!("mistakes in {} positions", referee.decisions().len()),
+            Self::Kept(referee) => format!("moves that keep the value, of {} positions", referee.decisions().len()),
             Self::NashConv(_) => "NashConv".to_owned(),
         }
     }
@@ -59,14 +65,17 @@ impl<G: Game> ExactFigures<G> {
     /// [`ExactError`] if the game's views or legal actions contradict each other.
     pub fn measure(&self, game: &Arc<G>, player: &mut Searcher, seed: u64) -> Result<f64, ExactError> {
         match self {
-            Self::Mistakes(referee) => {
-                let views: Vec<_> = referee.decisions().iter().map(|d| d.view.clone()).collect();
-                let decisions = decide_all(game, player, &views, seed);
-                Ok(referee.verdict(decisions.iter().map(|d| d.action)).mistakes as f64)
-            }
+            Self::Mistakes(referee) => Ok(verdict(game, referee, player, seed).mistakes as f64),
+            Self::Kept(referee) => Ok(verdict(game, referee, player, seed).kept()),
             Self::NashConv(tree) => Ok(tree.exploitability(&played_profile(game, tree, player, seed)?).nash_conv),
         }
     }
+}
+
+/// What a player does in the referee's positions.
+fn verdict<G: Game>(game: &Arc<G>, referee: &Referee<G::View>, player: &mut Searcher, seed: u64) -> Verdict {
+    let views: Vec<_> = referee.decisions().iter().map(|d| d.view.clone()).collect();
+    referee.verdict(decide_all(game, player, &views, seed).iter().map(|d| d.action))
 }
 
 /// The policy that a player plays, its choice rule included: the mean over several searches of each information set.
@@ -160,7 +169,7 @@ pub fn decide_all<G: Game>(game: &Arc<G>, player: &mut Searcher, views: &[G::Vie
 
 #[cfg(test)]
 mod tests {
-    use fogfall_games::{KuhnPoker, TicTacToe};
+    use fogfall_games::{ConnectFour, KuhnPoker, TicTacToe};
     use fogfall_search::{Budget, Evaluator, Rollout, SearchSettings, Uniform};
 
     use super::*;
@@ -185,6 +194,19 @@ mod tests {
         };
         let (few, many) = (mistakes(4), mistakes(400));
         assert!(many < 60.0 && few > 5.0 * many, "{few} with 4 simulations, {many} with 400");
+    }
+
+    #[test]
+    fn more_search_keeps_the_value_in_more_of_the_known_positions_of_connect_four() {
+        let game = Arc::new(ConnectFour::new());
+        let exact = ExactFigures::new(&*game).unwrap();
+        assert_eq!(exact.name(), "moves that keep the value, of 120 positions");
+        let kept = |n| {
+            let player = Searcher { choice: Choice::Visits, ..player(&*game, Box::new(Rollout), n) };
+            exact.measure(&game, &mut { player }, 1).unwrap()
+        };
+        let (few, many) = (kept(2), kept(800));
+        assert!((0.4..0.7).contains(&few) && (0.8..=1.0).contains(&many), "{few} with 2 simulations, {many} with 800");
     }
 
     #[test]

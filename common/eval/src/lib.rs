@@ -21,11 +21,15 @@ mod cfr;
 mod exact;
 mod figures;
 mod referee;
+
+mod connect_four;
+
 mod suitability;
 
 pub use advised::Advised;
 pub use average::Average;
 pub use cfr::Cfr;
+pub use connect_four::ConnectFourSolver;
 pub use elo::{Meeting, ratings};
 pub use exact::{Exploitability, Policy, nash_conv};
 pub use figures::{ExactFigures, decide_all, played_profile};

@@ -62,7 +62,14 @@ pub struct Verdict {
     pub examples: Vec<(String, Action)>,
 }
 
-/// A solved game: every position that can be reached from its start.
+impl Verdict {
+    /// The share of positions in which the player kept the value; 1 if there is none.
+    pub fn kept(&self) -> f64 {
+        1.0 - self.mistakes as f64 / self.decisions.max(1) as f64
+    }
+}
+
+/// A solved game: every position that can be reached from its start, or some that were solved elsewhere.
 #[derive(Debug)]
 pub struct Referee<V> {
     positions: usize,
@@ -84,7 +91,12 @@ impl<V: Clone> Referee<V> {
         Ok(Self { positions: solver.values.len(), decisions: solver.decisions })
     }
 
-    /// How many positions can be reached, finished ones included.
+    /// A referee that knows these positions alone.
+    pub fn of(decisions: Vec<SolvedPosition<V>>) -> Self {
+        Self { positions: decisions.len(), decisions }
+    }
+
+    /// How many positions it knows: all that can be reached, finished ones included, or those it was given.
     pub fn positions(&self) -> usize {
         self.positions
     }

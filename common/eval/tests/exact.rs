@@ -3,10 +3,13 @@
 
 use std::collections::HashMap;
 
-use fogfall_eval::{Average, Cfr, ExactError, Exploitability, GameTree, Referee, RefereeError, nash_conv};
+use fogfall_eval::{
+    Average, Cfr, ConnectFourSolver, ExactError, Exploitability, GameTree, Referee, RefereeError, nash_conv,
+};
 use fogfall_game::contract::{Leak, Leaky};
-use fogfall_game::{Action, Game, stream};
-use fogfall_games::{Hand, KuhnPoker, LeducPoker, TicTacToe};
+use fogfall_game::{Action, Game, Turn, stream};
+use fogfall_games::{ConnectFour, Hand, KuhnPoker, LeducPoker, LiarsDice, TicTacToe};
+use rand::RngExt;
 
 fn kuhn(policy: &mut dyn FnMut(&Hand, &[Action]) -> Vec<f64>) -> Result<Exploitability, ExactError> {
     let game = KuhnPoker::new();
@@ -14,7 +17,7 @@ fn kuhn(policy: &mut dyn FnMut(&Hand, &[Action]) -> Vec<f64>) -> Result<Exploita
 }
 
 fn lay_out<G: Game>(game: &G) -> GameTree<G::View> {
-    GameTree::lay_out(game, &game.start(&mut stream(0, &[])), 10_000).unwrap()
+    GameTree::lay_out(game, &game.start(&mut stream(0, &[])), 300_000).unwrap()
 }
 
 fn simple(name: &str, actions: usize) -> Vec<f64> {
@@ -55,6 +58,12 @@ fn nash_conv_of_simple_policies_of_kuhn_poker_agrees_with_open_spiel() {
 #[test]
 fn nash_conv_of_simple_policies_of_leduc_poker_agrees_with_open_spiel() {
     agrees_with_open_spiel(&LeducPoker::new(), 468 + 468);
+}
+
+/// A die for each seat, and sets of bids below 12, those with an even number of bids for seat 0: 6 * 2^11 for each.
+#[test]
+fn nash_conv_of_simple_policies_of_liars_dice_agrees_with_open_spiel() {
+    agrees_with_open_spiel(&LiarsDice::new(), 12_288 + 12_288);
 }
 
 #[test]
@@ -210,4 +219,56 @@ fn a_game_with_hidden_cards_has_no_referee() {
     let game = KuhnPoker::new();
     let refused = Referee::solve(&game, &game.start(&mut stream(0, &[])), 10_000).unwrap_err();
     assert_eq!(refused, RefereeError::NotDeterministic { game: "kuhn_poker".to_owned() });
+}
+
+/// Seat 0's value under perfect play, by looking at every continuation.
+fn minimax(game: &ConnectFour, board: &<ConnectFour as Game>::State) -> f32 {
+    let Turn::Player(seat) = game.turn(board) else { return game.payoff(board) };
+    let mut legal = Vec::new();
+    game.legal(board, &mut legal);
+    let values = legal.iter().map(|&column| {
+        let mut next = *board;
+        game.apply(&mut next, column);
+        minimax(game, &next)
+    });
+    if seat == 0 { values.fold(-1.0, f32::max) } else { values.fold(1.0, f32::min) }
+}
+
+#[test]
+fn the_solver_of_connect_four_agrees_with_a_look_at_every_continuation() {
+    let (game, mut solver) = (ConnectFour::new(), ConnectFourSolver::new());
+    let (mut solved, mut seen) = (0, [0; 3]);
+    for number in 0.. {
+        let mut rng = stream(number, &[]);
+        let (mut board, mut columns, mut legal) = (game.start(&mut rng), Vec::new(), Vec::new());
+        while let (Turn::Player(seat), true) = (game.turn(&board), columns.len() < 33) {
+            game.legal(&board, &mut legal);
+            if columns.len() >= 30 {
+                let values = solver.values(&columns).unwrap();
+                assert!(values.iter().map(|(column, _)| column).eq(&legal));
+                for (column, value) in values {
+                    let mut next = board;
+                    game.apply(&mut next, column);
+                    let sign = if seat == 0 { 1.0 } else { -1.0 };
+                    assert_eq!(f32::from(value), sign * minimax(&game, &next), "{columns:?}, {column}");
+                    seen[(value + 1) as usize] += 1;
+                }
+                solved += 1;
+            }
+            columns.push(legal[rng.random_range(0..legal.len())]);
+            game.apply(&mut board, columns[columns.len() - 1]);
+        }
+        if solved >= 200 {
+            break;
+        }
+    }
+    assert!(seen.iter().all(|&times| times > 20), "{seen:?}");
+}
+
+#[test]
+fn games_of_connect_four_that_are_over_or_cannot_be_played_have_no_values() {
+    let mut solver = ConnectFourSolver::new();
+    assert_eq!(solver.values(&[3, 2, 3, 2, 3, 2, 3]), None); // four upwards
+    assert_eq!(solver.values(&[0, 0, 0, 0, 0, 0, 0]), None); // seven in a column
+    assert_eq!(solver.values(&[7]), None);
 }
