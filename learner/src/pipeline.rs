@@ -12,7 +12,7 @@ use crossbeam_channel::bounded;
 use fogfall_game::{Game, GameInfo, mix};
 use fogfall_pipeline::{Intake, Outlet, SelfPlay, SelfPlaySettings, SelfPlayStats, Stages, Storing, WeightsCell};
 use fogfall_replay::ReplayLog;
-use fogfall_service::shutdown::Stop;
+use fogfall_service::{host, shutdown::Stop};
 
 use crate::{
     beginning::Beginning,
@@ -199,14 +199,12 @@ fn start_playing<G: Game>(
 /// How self-play is sized and plays.
 ///
 /// # Errors
-/// If the system does not say how many cores there are.
-pub fn self_play_settings(info: &GameInfo, flags: &Flags) -> std::io::Result<SelfPlaySettings> {
-    Ok(SelfPlaySettings {
-        play: flags.play.play(&flags.search, info),
-        threads: play_threads(flags)?,
-        slots: flags.run.slots,
-        cache_entries: flags.run.cache_entries,
-    })
+/// If the system does not say how many cores there are, or trees of a generation do not fit their memory.
+pub fn self_play_settings(info: &GameInfo, flags: &Flags) -> anyhow::Result<SelfPlaySettings> {
+    let (mut play, threads, slots) = (flags.play.play(&flags.search, info), play_threads(flags)?, flags.run.slots);
+    let tree_bytes = flags.search.tree_bytes(host::memory_limit());
+    play.bound_trees(info, (threads * slots) as u64, tree_bytes).map_err(anyhow::Error::msg)?;
+    Ok(SelfPlaySettings { play, threads, slots, cache_entries: flags.run.cache_entries })
 }
 
 /// Threads that play: as asked for, or one a core.

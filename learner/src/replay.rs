@@ -82,6 +82,10 @@ pub fn misfits(info: &GameInfo, flags: &Flags) -> Vec<String> {
             bytes.0
         ));
     }
+    found.extend(flags.search.mistake());
+    if flags.lockstep.lockstep && flags.search.tree == "generation" {
+        found.push("tree = generation does not go with lockstep: no checkpoint holds the trees".to_owned());
+    }
     // Half of the log is left for what is stored between two checkpoints.
     if flags.lockstep.lockstep && flags.log.log_rows < 2 * replay.window_rows as u64 {
         found.push(format!(

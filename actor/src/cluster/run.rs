@@ -36,7 +36,7 @@ fn first_difference<T: PartialEq + Display>(what: &str, run: &[T], here: &[T]) -
 ///
 /// # Errors
 /// If the run has values that this program does not know.
-pub fn play_settings(manifest: &Manifest, info: &GameInfo) -> anyhow::Result<PlaySettings> {
+pub fn play_settings(manifest: &Manifest, info: &GameInfo) -> anyhow::Result<(PlaySettings, SearchFlags)> {
     let mut loader = Loader::new();
     loader.stored("the run's manifest", &manifest.settings);
     let (search, play): (SearchFlags, PlayFlags) = (loader.load(), loader.load());
@@ -44,7 +44,7 @@ pub fn play_settings(manifest: &Manifest, info: &GameInfo) -> anyhow::Result<Pla
         // Not the user's mistakes.
         bail!("this program does not know the run's settings; its learner is of another version: {mistakes}");
     }
-    Ok(play.play(&search, info))
+    Ok((play.play(&search, info), search))
 }
 
 #[cfg(test)]
@@ -113,7 +113,7 @@ mod tests {
         let (info, mut manifest) = kuhn();
         manifest.settings.insert("simulations".into(), "7".into());
         manifest.settings.insert("a_setting_of_tomorrow".into(), "1".into());
-        let play = play_settings(&manifest, &info).unwrap();
+        let (play, _) = play_settings(&manifest, &info).unwrap();
         assert_eq!(play.full, fogfall_search::Budget::Simulations(7));
         manifest.settings.insert("label".into(), "wisdom".into());
         let refused = play_settings(&manifest, &info).unwrap_err().to_string();

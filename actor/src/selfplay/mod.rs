@@ -115,12 +115,14 @@ fn job<G: Game>(
     game: &G,
     number: u64,
 ) -> anyhow::Result<Job> {
-    let play = play_settings(manifest, game.info())?;
+    let (mut play, search) = play_settings(manifest, game.info())?;
     let asked = Size::of(&order.player)?;
     let needs = Needs::of(game, &play, manifest.width, manifest.blocks);
     let fitted = sizing::fitted(&needs, &asked, host::memory_limit());
     fitted.say();
     let Size { threads, slots, cache_entries } = fitted.size;
+    let tree_bytes = search.tree_bytes(host::memory_limit());
+    play.bound_trees(game.info(), (threads * slots) as u64, tree_bytes).map_err(anyhow::Error::msg)?;
     Ok(Job {
         settings: SelfPlaySettings { play, threads, slots, cache_entries },
         origin: Origin {

@@ -7,7 +7,7 @@ use fogfall_game::{Game, GameVisitor};
 use fogfall_net::Shape;
 use fogfall_pipeline::{PlayFlags, Preset, SearchFlags};
 use fogfall_proto::RowLayout;
-use fogfall_search::{Belief, Budget, Seats, TreeLife, cache_bytes, tree_bytes};
+use fogfall_search::{Belief, TreeLife, cache_bytes, tree_bytes};
 use fogfall_selfplay::PlaySettings;
 use fogfall_service::{host, settings::Loader};
 
@@ -90,12 +90,13 @@ impl Needs {
         let info = game.info();
         let (observation, actions) = (info.observation_len(), info.num_actions());
         let row = RowLayout::new(observation, actions, info.hidden.len()).row_bytes();
-        let nodes = match play.full {
-            Budget::Simulations(n) | Budget::NewNodes { nodes: n, .. } => n as usize,
+        let nodes = play.full.size() as usize;
+        let trees = play.trees() as usize;
+        // Those of a generation take what is left to them.
+        let tree_nodes = match play.search.life {
+            TreeLife::Move => nodes + 1,
+            TreeLife::Game | TreeLife::Generation { .. } => play.game_nodes(info) as usize,
         };
-        // A tree that lives for a game keeps what it knew, and moves it into a second one.
-        let (lives, copies) = if play.search.life == TreeLife::Game { (2, 2) } else { (1, 1) };
-        let trees = if play.search.seats == Seats::Shared { 1 } else { 2 } * copies;
         let worlds = match play.search.belief {
             Belief::Reach { pool, .. } => pool as usize * (size_of::<G::State>() + WORLD_BYTES),
             Belief::Uniform => 0,
@@ -104,7 +105,7 @@ impl Needs {
         let evaluation = 4 * (3 * observation + 4 * actions + 8 * width);
         let network = 4 * Shape::new(info, width, blocks).num_parameters() as u64;
         Self {
-            slot_bytes: (trees * tree_bytes(lives * (nodes + 1), actions) + worlds + rows + evaluation) as u64,
+            slot_bytes: (trees * tree_bytes(tree_nodes, actions) + worlds + rows + evaluation) as u64,
             cache_entry_bytes: cache_bytes(1 << 10, actions) as u64 >> 10,
             fixed_bytes: BASE_BYTES + NETWORK_COPIES * network + GAMES_ON_THEIR_WAY * rows as u64,
         }

@@ -1,8 +1,9 @@
 //! How games are played, as settings: the same names for learner, actor and matches, and in a run's manifest.
 
 use fogfall_game::GameInfo;
-use fogfall_search::{Belief, Budget, Keys, Label, Opponents, RootNoise, SearchSettings, Seats, TreeLife};
+use fogfall_search::{Belief, Budget, FallOrder, Keys, Label, Opponents, RootNoise, SearchSettings, Seats, TreeLife};
 use fogfall_selfplay::{Growth, PlaySettings};
+use fogfall_service::settings::ByteSize;
 
 /// Share of uniform play in the policy of opponents in the tree: no reply is taken to be impossible.
 const POLICY_UNIFORM: f32 = 0.05;
@@ -22,8 +23,16 @@ fogfall_service::settings! {
         tree_keys: String = "auto".into(), one_of &["auto", "actions", "owner"], class Learning;
         /// Who shares a search tree.
         tree_seats: String = "auto".into(), one_of &["auto", "shared", "per_seat"], class Learning;
-        /// How long a tree lives: a move, or a game.
-        tree: String = "move".into(), one_of &["move", "game"], class Learning;
+        /// How long a tree lives: a move, a game, or all games of a weights version, in which leaves fall.
+        tree: String = "move".into(), one_of &["move", "game", "generation"], class Learning;
+        /// A tree of a generation that has more nodes than this when a game ends sheds leaves; 0 for what memory allows.
+        node_up: u32 = 0, in 0..=4_000_000_000_u32, class Learning;
+        /// Nodes that are left then; 0 for three quarters of `--node-up`.
+        node_down: u32 = 0, in 0..=4_000_000_000_u32, class Learning;
+        /// Memory of all trees of a process that live for a generation; 0 for a quarter of what the process may use.
+        tree_memory: ByteSize = ByteSize(0), in ByteSize(0)..=ByteSize(1 << 50), class Operational;
+        /// Which leaves fall first: those that became leaves first, or those that were visited least recently.
+        fall_order: String = "first_in".into(), one_of &["first_in", "least_recent"], class Learning;
         /// How likely each world is taken to be: as the rules draw it, or by how likely the opponent, playing by the
         /// network, would have done in it what it did.
         belief: String = "uniform".into(), one_of &["uniform", "reach"], class Learning;
@@ -102,13 +111,39 @@ impl SearchFlags {
                 "policy" if !info.perfect_information => Opponents::Policy { uniform: POLICY_UNIFORM },
                 _ => base.opponents,
             },
-            life: if self.tree == "game" { TreeLife::Game } else { TreeLife::Move },
+            life: match self.tree.as_str() {
+                "game" => TreeLife::Game,
+                "generation" => self.generation(),
+                _ => TreeLife::Move,
+            },
             label: match self.label.as_str() {
                 "visits" => Label::Visits,
                 "response" => Label::Response { precision: self.label_precision },
                 _ => Label::CompletedQ { scale: self.label_scale, offset: self.label_offset },
             },
             ..base
+        }
+    }
+
+    /// A tree for all games of a weights version; without bounds where memory shall give them.
+    fn generation(&self) -> TreeLife {
+        let up = if self.node_up == 0 { TreeLife::UNBOUNDED } else { self.node_up };
+        let down = if self.node_down == 0 { up / 4 * 3 } else { self.node_down };
+        let order = if self.fall_order == "least_recent" { FallOrder::LeastRecent } else { FallOrder::FirstIn };
+        TreeLife::Generation { up, down, order }
+    }
+
+    /// What does not fit together, if anything.
+    pub fn mistake(&self) -> Option<String> {
+        let (up, down) = (self.node_up, self.node_down);
+        (up > 0 && down >= up).then(|| format!("node_down is {down}, and must be below node_up = {up}"))
+    }
+
+    /// Bytes that the trees of a generation may take in this process, which may use `limit` bytes.
+    pub fn tree_bytes(&self, limit: Option<u64>) -> u64 {
+        match self.tree_memory.0 {
+            0 => limit.map_or(u64::MAX, |limit| limit / 4),
+            asked => asked,
         }
     }
 

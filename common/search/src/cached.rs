@@ -73,7 +73,8 @@ fn key(batch: &EvalBatch, row: usize, weights: u64) -> u128 {
 impl<E: Evaluator> Evaluator for Cached<E> {
     fn evaluate(&mut self, batch: &mut EvalBatch) {
         self.counts.asked += batch.len() as u64;
-        if self.table.is_empty() {
+        // A playout is of one world and says nothing of the next.
+        if self.table.is_empty() || self.inner.wants_rollouts() {
             return self.inner.evaluate(batch);
         }
         batch.prior.resize(batch.legal.len(), 0.0);

@@ -33,6 +33,8 @@ pub struct Decision {
     pub evaluations: u32,
     /// Nodes added by this search.
     pub new_nodes: u32,
+    /// Visits that the root's actions had before this search.
+    pub inherited: u32,
     /// Nodes in the tree.
     pub tree_nodes: u32,
     /// Effective sample size of the worlds of a reach belief; 0 for a uniform one.
@@ -43,10 +45,37 @@ pub struct Decision {
     pub depth: f32,
 }
 
+/// What the simulations of one search brought an edge of the root: how far their values spread.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Gained {
+    pub(crate) n: u32,
+    /// Sum of seat 0's values.
+    pub(crate) sum: f32,
+    /// Sum of their squares.
+    pub(crate) squares: f32,
+}
+
+impl Gained {
+    #[inline]
+    pub(crate) fn add(&mut self, value: f32) {
+        (self.n, self.sum, self.squares) = (self.n + 1, self.sum + value, self.squares + value * value);
+    }
+
+    /// Variance of the values, estimated from at least two.
+    fn variance(&self) -> f32 {
+        let n = self.n as f32;
+        (self.squares / n - (self.sum / n).powi(2)).max(0.0) * n / (n - 1.0)
+    }
+}
+
 /// A searched root.
 pub(crate) struct Root<'a> {
     pub(crate) node: &'a Node,
+    /// The network's value, the mover's.
+    pub(crate) network_value: f32,
     pub(crate) edges: &'a [Edge],
+    /// `[edges]` what this search's simulations brought.
+    pub(crate) gained: &'a [Gained],
     /// `[edges]` visits when the search began.
     pub(crate) inherited: &'a [u32],
     /// What the search was asked for; inherited visits weigh no more than this in all.
@@ -59,7 +88,7 @@ pub(crate) struct Root<'a> {
 /// Fills in label and choice.
 pub(crate) fn decide(root: &Root<'_>, label: &Label, choice: Choice, rng: &mut Rng, out: &mut Decision) {
     let sign = sign(root.node.mover);
-    out.network_value = root.node.network_value;
+    out.network_value = root.network_value;
     out.root_value = sign * mean(root.node.sum, root.node.n.max(1));
     out.legal.clear();
     out.legal.extend_from_slice(root.legal);
@@ -70,7 +99,7 @@ pub(crate) fn decide(root: &Root<'_>, label: &Label, choice: Choice, rng: &mut R
     let mut weights = Vec::with_capacity(root.legal.len());
     let inherited: u32 = root.inherited.iter().sum();
     let cap = (root.budget as f32 / inherited.max(1) as f32).min(1.0);
-    for (edge, old) in legal_edges(root) {
+    for (edge, old, _) in legal_edges(root) {
         out.visits.push(edge.n);
         out.prior.push(edge.prior);
         out.q.push(if edge.n == 0 { out.network_value } else { sign * mean(edge.sum, edge.n) });
@@ -85,7 +114,10 @@ pub(crate) fn decide(root: &Root<'_>, label: &Label, choice: Choice, rng: &mut R
             }
             normalise(&mut out.policy);
         }
-        Label::CompletedQ { scale, offset } => completed_q(scale, offset, root.rescale, out),
+        Label::CompletedQ { scale, offset } => {
+            let most = weights.iter().copied().fold(0.0, f32::max);
+            completed_q((offset + most) * scale, root.rescale, out);
+        }
         Label::Response { precision } => {
             out.policy.extend(completed_values(out).iter().map(|q| precision * q));
             softmax(&mut out.policy);
@@ -102,12 +134,11 @@ pub(crate) fn decide(root: &Root<'_>, label: &Label, choice: Choice, rng: &mut R
     out.action = root.legal[index];
 }
 
-fn legal_edges<'a>(root: &'a Root<'_>) -> impl Iterator<Item = (&'a Edge, u32)> {
+/// The edges of legal actions, with the visits that each had before and what this search brought it.
+fn legal_edges<'a>(root: &'a Root<'_>) -> impl Iterator<Item = (&'a Edge, u32, &'a Gained)> {
     let mut legal = root.legal.iter().peekable();
-    root.edges
-        .iter()
-        .zip(root.inherited)
-        .filter_map(move |(edge, &old)| legal.next_if_eq(&&edge.action).map(|_| (edge, old)))
+    let edges = root.edges.iter().zip(root.inherited).zip(root.gained);
+    edges.filter_map(move |((edge, &old), gained)| legal.next_if_eq(&&edge.action).map(|_| (edge, old, gained)))
 }
 
 /// Scales to a sum of 1; all zeros become uniform.
@@ -132,16 +163,15 @@ fn completed_values(out: &Decision) -> Vec<f32> {
     out.q.iter().zip(&out.visits).map(|(&q, &n)| if n > 0 { q } else { mixed }).collect()
 }
 
-/// `softmax(logit + (offset + max N) * scale * q)` over completed values (Danihelka et al. 2022, equations 10
-/// and 11).
-fn completed_q(scale: f32, offset: f32, rescale: bool, out: &mut Decision) {
+/// `softmax(logit + strength * q)` over completed values, `strength = (offset + max N) * scale` (Danihelka et al. 2022,
+/// equations 10 and 11). Inherited visits count in N as far as they weigh: labels must not get sharper with a tree's age.
+fn completed_q(strength: f32, rescale: bool, out: &mut Decision) {
     let q = completed_values(out);
     let (mut low, mut range) = (-1.0, 2.0);
     if rescale {
         let (min, max) = q.iter().fold((f32::MAX, f32::MIN), |(a, b), &q| (a.min(q), b.max(q)));
         (low, range) = (min, (max - min).max(1e-6));
     }
-    let strength = (offset + out.visits.iter().copied().max().unwrap_or(0) as f32) * scale;
     let logits = q.iter().zip(&out.prior).map(|(q, p)| p.max(1e-12).ln() + strength * (q - low) / range);
     out.policy.extend(logits);
     softmax(&mut out.policy);
@@ -187,14 +217,11 @@ fn confident(root: &Root<'_>, weights: &[f32], prior: &[f32], deviations: f32, v
     let most = weights.iter().copied().fold(0.0, f32::max);
     let bounds: Vec<f32> = legal_edges(root)
         .zip(weights)
-        .map(|((edge, _), &weight)| {
-            if edge.n < 2 || weight < visit_floor * most {
+        .map(|((edge, _, gained), &weight)| {
+            if gained.n < 2 || weight < visit_floor * most {
                 return f32::MIN;
             }
-            let n = edge.n as f32;
-            let q = sign * mean(edge.sum, edge.n);
-            let variance = (edge.squares / n - q * q).max(0.0) * n / (n - 1.0);
-            q - deviations * (variance / n).sqrt()
+            sign * mean(edge.sum, edge.n) - deviations * (gained.variance() / edge.n as f32).sqrt()
         })
         .collect();
     if bounds.iter().all(|&b| b == f32::MIN) {

@@ -5,23 +5,32 @@ use fogfall_game::stream;
 use super::*;
 use crate::tree::{NodeId, Tree, to_fixed};
 
+/// A root, and what its search brought.
+struct Roots {
+    tree: Tree,
+    root: NodeId,
+    network_value: f32,
+    gained: Vec<Gained>,
+}
+
 /// A root of seat `mover` with (prior, visits, value for seat 0) an action.
-fn tree(mover: u8, network_value: f32, actions: &[(f32, u32, f32)]) -> (Tree, NodeId) {
-    let mut tree = Tree::default();
-    let root = tree.add_root(0, mover);
+fn tree(mover: u8, network_value: f32, actions: &[(f32, u32, f32)]) -> Roots {
+    let mut tree = Tree::new(false);
+    let root = tree.start(0, mover);
     let names: Vec<Action> = (0..actions.len() as Action).collect();
     let priors: Vec<f32> = actions.iter().map(|a| a.0).collect();
     tree.add_edges(root, &names, &priors);
     let (mut n, mut sum) = (1, to_fixed(sign(mover) * network_value));
+    let mut gained = Vec::new();
     for (edge, &(_, visits, q)) in tree.edges_mut(root).iter_mut().zip(actions) {
         (edge.n, edge.sum) = (visits, to_fixed(q) * i64::from(visits));
-        edge.squares = q * q * visits as f32;
+        gained.push(Gained { n: visits, sum: q * visits as f32, squares: q * q * visits as f32 });
         n += visits;
         sum += edge.sum;
     }
     let node = tree.node_mut(root);
-    (node.n, node.sum, node.network_value, node.evaluated) = (n, sum, network_value, true);
-    (tree, root)
+    (node.n, node.sum, node.evaluated) = (n, sum, true);
+    Roots { tree, root, network_value, gained }
 }
 
 struct Case<'a> {
@@ -35,12 +44,14 @@ struct Case<'a> {
 const PLAIN: Case<'static> =
     Case { inherited: &[0; 8], budget: 64, rescale: false, label: Label::Visits, choice: Choice::Visits };
 
-fn run((tree, root): &(Tree, NodeId), case: &Case<'_>, seed: u64) -> Decision {
-    let edges = tree.edges(*root);
+fn run(roots: &Roots, case: &Case<'_>, seed: u64) -> Decision {
+    let edges = roots.tree.edges(roots.root);
     let legal: Vec<Action> = edges.iter().map(|e| e.action).collect();
     let root = Root {
-        node: tree.node(*root),
+        node: roots.tree.node(roots.root),
+        network_value: roots.network_value,
         edges,
+        gained: &roots.gained,
         inherited: &case.inherited[..edges.len()],
         budget: case.budget,
         legal: &legal,
@@ -94,6 +105,20 @@ fn inherited_visits_weigh_at_most_the_budget() {
     let roots = tree(0, 0.0, &[(0.5, 1000, 0.0), (0.5, 10, 0.5)]);
     let decision = run(&roots, &Case { inherited: &[1000, 0], budget: 10, ..PLAIN }, 0);
     close(&decision.policy, &[0.5, 0.5]); // 1000 * 10 / 1000 = 10 against 10
+}
+
+#[test]
+fn labels_do_not_get_sharper_with_a_trees_age() {
+    let label = Label::CompletedQ { scale: 0.1, offset: 50.0 };
+    let sharp = |visits| {
+        let roots = tree(0, 0.0, &[(0.5, visits, 0.1), (0.5, visits, 0.0)]);
+        let case = Case { inherited: &[visits, visits], budget: 64, label, ..PLAIN };
+        run(&roots, &case, 0).policy[0]
+    };
+    // 64 inherited visits at most weigh, 32 an action: strength (50 + 32) * 0.1, and half a tenth of it between the two
+    let odds = (8.2_f32 * 0.05).exp();
+    assert!((sharp(100_000) - odds / (1.0 + odds)).abs() < 1e-4, "{}", sharp(100_000));
+    assert!((sharp(100_000) - sharp(1000)).abs() < 1e-4);
 }
 
 #[test]
@@ -152,8 +177,7 @@ fn no_temperature_underflows_with_a_million_visits() {
 fn confidence_prefers_the_surer_action_and_needs_visits() {
     let mut roots = tree(0, 0.0, &[(0.4, 40, 0.30), (0.3, 50, 0.25), (0.3, 1, 0.9)]);
     // Action 0 has the better mean but values of +1 and -1; action 1 is always near its mean.
-    let root = roots.1;
-    roots.0.edges_mut(root)[0].squares = 40.0;
+    roots.gained[0].squares = 40.0;
     let choice = Choice::Confidence { deviations: 2.0, visit_floor: 0.15 };
     assert_eq!(run(&roots, &Case { choice, ..PLAIN }, 0).action, 1);
     let few = tree(0, 0.0, &[(0.4, 1, 0.1), (0.6, 1, 0.5)]);

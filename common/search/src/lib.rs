@@ -13,6 +13,7 @@ mod cached;
 mod decision;
 mod evaluator;
 mod evaluators;
+mod leaves;
 mod noise;
 mod rollout;
 mod select;
@@ -22,6 +23,8 @@ pub use cached::{CacheCounts, Cached, cache_bytes};
 pub use decision::Decision;
 pub use evaluator::{EvalBatch, Evaluator};
 pub use evaluators::{Hash, Rollout, Uniform};
-pub use search::{Gathered, Search};
-pub use settings::{Belief, Budget, Choice, Keys, Label, Opponents, RootNoise, SearchSettings, Seats, TreeLife};
+pub use search::{Gathered, Search, TreeStats};
+pub use settings::{
+    Belief, Budget, Choice, FallOrder, Keys, Label, Opponents, RootNoise, SearchSettings, Seats, TreeLife,
+};
 pub use tree::tree_bytes;

@@ -57,8 +57,8 @@ mod tests {
 
     #[test]
     fn a_share_of_uniform_play_leaves_no_action_untried() {
-        let mut tree = crate::tree::Tree::default();
-        let root = tree.add_root(0, 0);
+        let mut tree = crate::tree::Tree::new(false);
+        let root = tree.start(0, 0);
         tree.add_edges(root, &[1, 2, 3], &[0.2, 0.8, 0.0]);
         let mut out = Vec::new();
         noised_prior(tree.edges(root), &[1, 3], 0.5, None, &mut stream(0, &[]), &mut out);
@@ -67,8 +67,8 @@ mod tests {
 
     #[test]
     fn noise_is_mixed_with_a_normalised_prior_over_the_legal_actions_alone() {
-        let mut tree = crate::tree::Tree::default();
-        let root = tree.add_root(0, 0);
+        let mut tree = crate::tree::Tree::new(false);
+        let root = tree.start(0, 0);
         tree.add_edges(root, &[1, 2, 3], &[0.1, 0.5, 0.3]);
         let (mut plain, mut noised) = (Vec::new(), Vec::new());
         let noise = RootNoise { concentration: 10.0, fraction: 0.25 };

@@ -9,11 +9,11 @@ use fogfall_game::{Action, Actions, Game, Rng, Seat, Turn, World, stream};
 use rand::RngExt;
 
 use crate::belief::Pool;
-use crate::decision::{Decision, decide};
+use crate::decision::{Decision, Gained, decide};
 use crate::evaluator::EvalBatch;
 use crate::noise::noised_prior;
-use crate::select::{covers, select};
-use crate::settings::{Belief, Budget, Choice, Keys, Opponents, RootNoise, SearchSettings, TreeLife};
+use crate::select::{covers, select, select_any};
+use crate::settings::{Belief, Budget, Choice, FallOrder, Keys, Opponents, RootNoise, SearchSettings, Seats, TreeLife};
 use crate::tree::{EdgeId, Node, NodeId, Tree, sign, to_fixed};
 
 /// Counter of the stream that draws a search's root noise; simulations count from 0.
@@ -30,6 +30,32 @@ pub enum Gathered {
     Busy,
     /// The budget is spent: [`Search::decide`].
     Done,
+}
+
+/// How large a search's tree is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TreeStats {
+    /// Nodes in it.
+    pub nodes: u64,
+    /// Bytes that its nodes and edges take.
+    pub bytes: u64,
+    /// Leaves that fell since the search was made.
+    pub falls: u64,
+    /// Nodes added since then where a leaf had fallen before.
+    pub re_expansions: u64,
+}
+
+impl std::ops::Add for TreeStats {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            nodes: self.nodes + other.nodes,
+            bytes: self.bytes + other.bytes,
+            falls: self.falls + other.falls,
+            re_expansions: self.re_expansions + other.re_expansions,
+        }
+    }
 }
 
 /// A question that is not answered yet.
@@ -56,9 +82,9 @@ struct Descent<G: Game> {
 pub struct Search<G: Game> {
     game: Arc<G>,
     settings: SearchSettings,
+    /// The game has neither hidden information nor chance.
+    deterministic: bool,
     tree: Tree,
-    /// Takes the subtree that is kept when the root moves on.
-    spare: Tree,
     view: Option<G::View>,
     owner: Seat,
     seed: u64,
@@ -66,11 +92,17 @@ pub struct Search<G: Game> {
     noise: Option<RootNoise>,
     root: NodeId,
     root_ready: bool,
+    /// Visits and value sum of the root that are counted above it.
+    said: (u32, i64),
     root_legal: Actions,
     /// The root's priors, noise included, parallel to its edges.
     root_prior: Vec<f32>,
+    /// The network's value of the root, the mover's.
+    root_value: f32,
     /// Visits of the root's edges when this search began, parallel to its edges.
     inherited: Vec<u32>,
+    /// What this search's simulations brought, parallel to the root's edges.
+    gained: Vec<Gained>,
     legal: Actions,
     /// What a rollout needs.
     scratch: Actions,
@@ -90,10 +122,10 @@ impl<G: Game> Search<G> {
     /// A search with an empty tree.
     pub fn new(game: Arc<G>, settings: SearchSettings) -> Self {
         Self {
+            deterministic: game.info().is_deterministic(),
             game,
             settings,
-            tree: Tree::default(),
-            spare: Tree::default(),
+            tree: Tree::new(matches!(settings.life, TreeLife::Generation { .. })),
             view: None,
             owner: 0,
             seed: 0,
@@ -101,9 +133,12 @@ impl<G: Game> Search<G> {
             noise: None,
             root: NodeId::NONE,
             root_ready: false,
+            said: (0, 0),
             root_legal: Actions::new(),
             root_prior: Vec::new(),
+            root_value: 0.0,
             inherited: Vec::new(),
+            gained: Vec::new(),
             legal: Actions::new(),
             scratch: Actions::new(),
             path: Vec::new(),
@@ -122,20 +157,64 @@ impl<G: Game> Search<G> {
         &self.settings
     }
 
-    /// Forgets the tree and the worlds: a new game, or new weights.
+    /// Forgets the tree and the worlds: new weights.
     pub fn reset(&mut self) {
         self.tree.clear();
+        self.forget_game();
+    }
+
+    /// A new game with the same weights. A tree that lives for a generation stays, and sheds leaves if it has grown too
+    /// large; any other is forgotten.
+    pub fn next_game(&mut self) {
+        self.tell_ancestors();
+        match self.settings.life {
+            TreeLife::Generation { up, down, .. } => self.tree.shed(up, down, NodeId::NONE),
+            TreeLife::Move | TreeLife::Game => self.tree.clear(),
+        }
+        self.forget_game();
+    }
+
+    /// What this search brought the root, its ancestors are told at once when it ends: nobody looks at them before.
+    fn tell_ancestors(&mut self) {
+        if self.root != NodeId::NONE {
+            let (root, (n, sum)) = (self.tree.node(self.root), self.said);
+            let (more, more_sum) = (root.n - n, root.sum - sum);
+            self.said = (root.n, root.sum);
+            self.tree.add_above(self.root, more, more_sum);
+        }
+    }
+
+    /// All that the root holds is counted above it.
+    fn note_root(&mut self) {
+        if self.root != NodeId::NONE {
+            self.said = (self.tree.node(self.root).n, self.tree.node(self.root).sum);
+        }
+    }
+
+    fn forget_game(&mut self) {
         self.root = NodeId::NONE;
         self.pending = None;
         self.suspended = None;
         self.pool = None;
     }
 
+    /// How large the tree is and what fell.
+    pub fn tree(&self) -> TreeStats {
+        TreeStats {
+            nodes: self.tree.len() as u64,
+            bytes: self.tree.bytes() as u64,
+            falls: self.tree.falls(),
+            re_expansions: self.tree.re_expansions(),
+        }
+    }
+
     /// Follows an action that was really played, where the tree is keyed by actions and outlives a move. Trees keyed
     /// by what the owner saw find their root by themselves.
     pub fn played(&mut self, action: Action) {
-        if self.settings.keys == Keys::Actions && self.settings.life == TreeLife::Game && self.root != NodeId::NONE {
+        if self.settings.keys == Keys::Actions && self.settings.life != TreeLife::Move && self.root != NodeId::NONE {
+            self.tell_ancestors();
             self.root = self.tree.find_child(self.root, action);
+            self.note_root();
         }
     }
 
@@ -148,8 +227,9 @@ impl<G: Game> Search<G> {
         let Turn::Player(owner) = world.turn(&self.game) else { panic!("a search begins where a player is to move") };
         world.legal(&self.game, &mut self.root_legal);
         self.owner = owner;
-        let key = self.key(&world);
-        self.place_root(key);
+        self.tell_ancestors();
+        self.place_root(&world);
+        self.note_root();
         self.pool = match self.settings.belief {
             Belief::Reach { pool, .. } => Pool::begin(self.pool.take(), &*self.game, &view, owner, pool, seed),
             Belief::Uniform => None,
@@ -171,23 +251,20 @@ impl<G: Game> Search<G> {
         }
     }
 
-    /// Keeps what the tree holds of this situation, or starts a new tree.
-    fn place_root(&mut self, key: u64) {
-        let kept = match (self.settings.life, self.settings.keys) {
-            (TreeLife::Move, _) => NodeId::NONE,
-            (TreeLife::Game, Keys::Owner) => self.tree.find(key, self.owner),
-            (TreeLife::Game, Keys::Actions) => {
-                let mover = (self.root != NodeId::NONE).then(|| self.tree.node(self.root).mover);
-                if mover == Some(self.owner) { self.root } else { NodeId::NONE }
-            }
-        };
-        if kept == NodeId::NONE {
+    /// Goes on where the tree holds this situation already, or gives it a place there.
+    fn place_root(&mut self, world: &World<G>) {
+        if self.settings.life == TreeLife::Move {
             self.tree.clear();
-            self.root = self.tree.add_root(key, self.owner);
-        } else {
-            self.root = self.tree.copy_subtree(kept, &mut self.spare);
-            std::mem::swap(&mut self.tree, &mut self.spare);
+            self.root = self.tree.start(0, self.owner);
+            return;
         }
+        let key = world.tree_key(&self.game, self.owner);
+        self.root = match self.settings.keys {
+            Keys::Owner => self.tree.find(self.root, key, self.owner),
+            // Where `played` has led to; situations that hang below no other are told apart by the game's keys even here.
+            Keys::Actions if self.root != NodeId::NONE && self.tree.node(self.root).mover == self.owner => self.root,
+            Keys::Actions => self.tree.start(key, self.owner),
+        };
     }
 
     /// Runs simulations until one needs the network, the budget is spent, or other searches should get their turn.
@@ -209,11 +286,13 @@ impl<G: Game> Search<G> {
             self.ask_root(lane, batch);
             return Gathered::Asked;
         }
+        let game = Arc::clone(&self.game);
         for _ in 0..self.settings.free_simulations.max(1) {
             if self.is_done() {
+                self.tell_ancestors();
                 return Gathered::Done;
             }
-            if self.simulate(lane, batch) {
+            if self.simulate(&game, lane, batch) {
                 return Gathered::Asked;
             }
         }
@@ -257,35 +336,46 @@ impl<G: Game> Search<G> {
     }
 
     /// One walk from the root, or the rest of one; true if it waits for the network.
-    fn simulate(&mut self, lane: u32, batch: &mut EvalBatch) -> bool {
-        let game = Arc::clone(&self.game);
+    fn simulate(&mut self, game: &G, lane: u32, batch: &mut EvalBatch) -> bool {
         let Descent { mut world, mut node, mut rng } = self.suspended.take().unwrap_or_else(|| self.set_out());
         loop {
-            let mover = match world.turn(&game) {
+            let mover = match world.turn(game) {
                 Turn::Player(mover) => mover,
                 Turn::Over => {
-                    self.back_up(node, world.payoff(&game) / game.info().value_scale);
+                    self.back_up(node, world.payoff(game) / game.info().value_scale);
                     return false;
                 }
                 Turn::Chance => unreachable!("advance ends at a player or at the end"),
             };
-            if node == self.root {
-                self.legal.clone_from(&self.root_legal);
+            let opponent = mover != self.owner && matches!(self.settings.opponents, Opponents::Policy { .. });
+            let action = if self.knows_legal(mover) && self.tree.node(node).evaluated && !opponent {
+                self.step(node, true)
             } else {
-                world.legal(&game, &mut self.legal);
-                if !self.tree.node(node).evaluated || !covers(self.tree.edges(node), &self.legal) {
-                    self.ask(world, node, mover, false, rng, lane, batch);
+                if node == self.root {
+                    self.legal.clone_from(&self.root_legal);
+                } else {
+                    world.legal(game, &mut self.legal);
+                    if !self.tree.node(node).evaluated || !covers(self.tree.edges(node), &self.legal) {
+                        self.ask(world, node, mover, false, rng, lane, batch);
+                        return true;
+                    }
+                }
+                if opponent {
+                    self.ask_opponent(Descent { world, node, rng }, mover, lane, batch);
                     return true;
                 }
-            }
-            if mover != self.owner && matches!(self.settings.opponents, Opponents::Policy { .. }) {
-                self.ask_opponent(Descent { world, node, rng }, mover, lane, batch);
-                return true;
-            }
-            let action = self.step(node);
-            world.advance(&game, action, &mut rng);
-            node = self.descend(&world, &game);
+                self.step(node, false)
+            };
+            world.advance(game, action, &mut rng);
+            node = self.descend(&world, game);
         }
+    }
+
+    /// True if the legal actions of `mover` follow from the node alone: then each of its edges is legal in every world that
+    /// comes there.
+    fn knows_legal(&self, mover: Seat) -> bool {
+        let own = self.settings.keys == Keys::Owner && self.settings.seats == Seats::PerSeat && mover == self.owner;
+        own || self.deterministic
     }
 
     /// Asks what the opponent does at a node, by what it sees in this world.
@@ -327,13 +417,17 @@ impl<G: Game> Search<G> {
         self.suspended = Some(Descent { world, node, rng });
     }
 
-    /// Selects an action at `node` among `self.legal` and puts its edge on the path.
-    fn step(&mut self, node: NodeId) -> Action {
+    /// Selects an action at `node`, among `self.legal` unless each of its edges is legal, and puts its edge on the path.
+    fn step(&mut self, node: NodeId, any: bool) -> Action {
         let is_root = node == self.root;
-        let fpu = if is_root { self.settings.root_fpu_reduction } else { self.settings.fpu_reduction };
+        let SearchSettings { c_puct, root_fpu_reduction, fpu_reduction, .. } = self.settings;
+        let fpu = if is_root { root_fpu_reduction } else { fpu_reduction };
         let prior = is_root.then_some(self.root_prior.as_slice());
         let (at, edges) = self.tree.node_and_edges(node);
-        let index = select(at, edges, &self.legal, prior, self.settings.c_puct, fpu);
+        let index = match any {
+            true => select_any(at, edges, prior, c_puct, fpu),
+            false => select(at, edges, &self.legal, prior, c_puct, fpu),
+        };
         let action = edges[index].action;
         self.path.push((node, self.tree.edge_id(node, index)));
         action
@@ -346,8 +440,8 @@ impl<G: Game> Search<G> {
             _ => Node::OVER,
         };
         let key = self.key(world);
-        let edge = self.path.last().expect("a step was taken").1;
-        let (node, new) = self.tree.child(edge, key, mover);
+        let &(parent, edge) = self.path.last().expect("a step was taken");
+        let (node, new) = self.tree.child(parent, edge, key, mover);
         self.new_nodes += u32::from(new);
         node
     }
@@ -364,12 +458,15 @@ impl<G: Game> Search<G> {
         lane: u32,
         batch: &mut EvalBatch,
     ) {
-        world.observe(&self.game, mover, batch.push(lane, &self.legal));
         self.evaluations += 1;
         self.pending = Some(Pending::Leaf { node, mover, refresh });
-        if batch.want_rollouts {
+        let rollouts = batch.want_rollouts;
+        let observation = batch.push(lane, &self.legal);
+        if rollouts {
             let payoff = crate::rollout::play_out(&*self.game, &mut world, &mut self.scratch, &mut rng);
             batch.rollout.push(sign(mover) * payoff);
+        } else {
+            world.observe(&self.game, mover, observation);
         }
     }
 
@@ -392,13 +489,11 @@ impl<G: Game> Search<G> {
         let at = self.tree.node_mut(node);
         let first = !at.evaluated;
         at.evaluated = true;
-        if first || refresh {
-            at.network_value = value;
-        }
         if !refresh || first {
             self.back_up(node, sign(mover) * value);
         }
         if refresh {
+            self.root_value = value;
             self.prepare_root(prior);
         }
     }
@@ -417,6 +512,8 @@ impl<G: Game> Search<G> {
         }
         self.inherited.clear();
         self.inherited.extend(edges.iter().map(|e| e.n));
+        self.gained.clear();
+        self.gained.resize(edges.len(), Gained::default());
         let rng = &mut stream(self.seed, &[NOISE_STREAM]);
         noised_prior(edges, &self.root_legal, self.settings.root_uniform, self.noise, rng, &mut self.root_prior);
         self.root_ready = true;
@@ -430,9 +527,15 @@ impl<G: Game> Search<G> {
         for &(node, edge) in &self.path {
             let edge = self.tree.edge_mut(edge);
             (edge.n, edge.sum) = (edge.n + 1, edge.sum + sum);
-            edge.squares += value * value;
             let node = self.tree.node_mut(node);
             (node.n, node.sum) = (node.n + 1, node.sum + sum);
+        }
+        if let Some(&(root, edge)) = self.path.first() {
+            let index = self.tree.edge_index(root, edge);
+            self.gained[index].add(value);
+        }
+        if let TreeLife::Generation { order: FallOrder::LeastRecent, .. } = self.settings.life {
+            self.tree.touch(leaf);
         }
         self.simulations += 1;
         self.depth += self.path.len() as u64;
@@ -452,6 +555,7 @@ impl<G: Game> Search<G> {
         out.simulations = self.simulations;
         out.evaluations = self.evaluations;
         out.new_nodes = self.new_nodes;
+        out.inherited = self.inherited.iter().sum();
         out.tree_nodes = self.tree.len() as u32;
         out.effective_worlds = self.pool.as_ref().map_or(0.0, |pool| pool.effective_worlds() as f32);
         out.refilled = self.pool.as_ref().is_some_and(Pool::is_refilled);
@@ -459,8 +563,10 @@ impl<G: Game> Search<G> {
         let root = self.tree.node(self.root);
         let root = crate::decision::Root {
             node: root,
+            network_value: self.root_value,
             edges: self.tree.edges(self.root),
             inherited: &self.inherited,
+            gained: &self.gained,
             budget,
             legal: &self.root_legal,
             rescale: self.game.info().is_deterministic(),
@@ -473,10 +579,13 @@ impl<G: Game> Search<G> {
     /// # Errors
     /// What is broken and where.
     pub fn check(&self) -> Result<(), String> {
-        if self.root == NodeId::NONE || self.pending.is_some() || self.suspended.is_some() {
+        if self.pending.is_some() || self.suspended.is_some() {
             Ok(())
+        } else if self.root == NodeId::NONE {
+            self.tree.check(None)
         } else {
-            self.tree.check(self.root)
+            let (root, (n, sum)) = (self.tree.node(self.root), self.said);
+            self.tree.check(Some((self.root, root.n - n, root.sum - sum)))
         }
     }
 }

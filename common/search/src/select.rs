@@ -17,52 +17,91 @@ pub(crate) fn select(
     c_puct: f32,
     fpu_reduction: f32,
 ) -> usize {
-    let sign = sign(node.mover);
-    let unvisited = if node.n == 0 { 0.0 } else { sign * mean(node.sum, node.n) } - fpu_reduction;
-    let all_legal = edges.len() == legal.len();
-    let prior_of = |index: usize, edges: &[Edge]| prior.map_or(edges[index].prior, |p| p[index]);
-    let slots = Slots { legal, all_legal };
-    let mut total = 0.0;
-    slots.each(edges, |index, edges| {
-        edges[index].available += 1;
-        total += prior_of(index, edges);
-    });
-    let (scale, uniform) = if total > 0.0 { (1.0 / total, 0.0) } else { (0.0, 1.0 / legal.len() as f32) };
-    let mut best = (usize::MAX, f32::NEG_INFINITY);
-    slots.each(edges, |index, edges| {
-        let edge = &edges[index];
-        let q = if edge.n == 0 { unvisited } else { sign * mean(edge.sum, edge.n) };
-        let p = prior_of(index, edges) * scale + uniform;
-        let score = q + c_puct * p * (edge.available as f32).sqrt() / (1 + edge.n) as f32;
-        if score > best.1 {
-            best = (index, score);
+    let among = || {
+        let mut legal = legal.iter().peekable();
+        move |edge: &Edge| legal.next_if_eq(&&edge.action).is_some()
+    };
+    let prior_of = |index: usize, edge: &Edge| prior.map_or(edge.prior, |p| p[index]);
+    let (mut total, mut is_legal) = (0.0, among());
+    for (index, edge) in edges.iter_mut().enumerate() {
+        if is_legal(edge) {
+            edge.available += 1;
+            total += prior_of(index, edge);
         }
-    });
-    debug_assert!(best.0 != usize::MAX, "at least one action is legal");
-    best.0
+    }
+    let score = Score::new(node, total, legal.len(), c_puct, fpu_reduction);
+    let (mut best, mut is_legal) = (Best::default(), among());
+    for (index, edge) in edges.iter().enumerate() {
+        if is_legal(edge) {
+            best.offer(index, score.of(edge, prior_of(index, edge), (edge.available as f32).sqrt()));
+        }
+    }
+    best.index()
 }
 
-/// Walks the edges of the legal actions; both ascend by action.
-struct Slots<'a> {
-    legal: &'a [Action],
-    all_legal: bool,
+/// The same where each edge is legal in every world: then `avail(a)` is the node's visits, of which one was its own.
+#[inline]
+pub(crate) fn select_any(node: &Node, edges: &[Edge], prior: Option<&[f32]>, c_puct: f32, fpu_reduction: f32) -> usize {
+    let total = prior.map_or_else(|| edges.iter().map(|e| e.prior).sum(), |p| p.iter().sum());
+    let (score, available) = (Score::new(node, total, edges.len(), c_puct, fpu_reduction), (node.n as f32).sqrt());
+    let mut best = Best::default();
+    for (index, edge) in edges.iter().enumerate() {
+        best.offer(index, score.of(edge, prior.map_or(edge.prior, |p| p[index]), available));
+    }
+    best.index()
 }
 
-impl Slots<'_> {
-    fn each(&self, edges: &mut [Edge], mut visit: impl FnMut(usize, &mut [Edge])) {
-        if self.all_legal {
-            for index in 0..edges.len() {
-                visit(index, edges);
-            }
-            return;
+/// What the scores of one node's edges share.
+struct Score {
+    sign: f32,
+    /// The value of an unvisited action.
+    unvisited: f32,
+    /// `1 / Z`, or 0 where all priors are 0: then all are even.
+    scale: f32,
+    even: f32,
+    c_puct: f32,
+}
+
+impl Score {
+    #[inline]
+    fn new(node: &Node, total: f32, legal: usize, c_puct: f32, fpu_reduction: f32) -> Self {
+        let sign = sign(node.mover);
+        let unvisited = if node.n == 0 { 0.0 } else { sign * mean(node.sum, node.n) } - fpu_reduction;
+        let (scale, even) = if total > 0.0 { (1.0 / total, 0.0) } else { (0.0, 1.0 / legal as f32) };
+        Self { sign, unvisited, scale, even, c_puct }
+    }
+
+    #[inline]
+    fn of(&self, edge: &Edge, prior: f32, root_of_available: f32) -> f32 {
+        let q = if edge.n == 0 { self.unvisited } else { self.sign * mean(edge.sum, edge.n) };
+        let p = prior * self.scale + self.even;
+        q + self.c_puct * p * root_of_available / (1 + edge.n) as f32
+    }
+}
+
+/// The first of the best.
+struct Best {
+    index: usize,
+    score: f32,
+}
+
+impl Default for Best {
+    fn default() -> Self {
+        Self { index: usize::MAX, score: f32::NEG_INFINITY }
+    }
+}
+
+impl Best {
+    #[inline]
+    fn offer(&mut self, index: usize, score: f32) {
+        if score > self.score {
+            *self = Self { index, score };
         }
-        let mut index = 0;
-        for &action in self.legal {
-            while edges[index].action != action {
-                index += 1;
-            }
-            visit(index, edges);
-        }
+    }
+
+    fn index(self) -> usize {
+        debug_assert!(self.index != usize::MAX, "at least one action is legal");
+        self.index
     }
 }
 
@@ -80,8 +119,8 @@ mod tests {
 
     /// A node of `mover` with actions 0.. of these priors, and value sums and visits of seat 0.
     fn tree(mover: u8, priors: &[f32], visited: &[(u32, f32)]) -> (Tree, crate::tree::NodeId) {
-        let mut tree = Tree::default();
-        let root = tree.add_root(0, mover);
+        let mut tree = Tree::new(false);
+        let root = tree.start(0, mover);
         let actions: Vec<Action> = (0..priors.len() as Action).collect();
         tree.add_edges(root, &actions, priors);
         for (edge, &(n, q)) in tree.edges_mut(root).iter_mut().zip(visited) {
@@ -153,6 +192,19 @@ mod tests {
         let (mut tree_, root) = tree(0, &[0.0, 1.0, 0.0], &[]);
         assert_eq!(pick(&mut tree_, root, &[0, 2], 1.0, 0.0), 0); // equal scores: the first
         assert_eq!(tree_.edges(root).iter().map(|e| e.available).collect::<Vec<_>>(), [1, 0, 1]);
+    }
+
+    #[test]
+    fn where_every_action_is_legal_nothing_needs_to_be_counted() {
+        for seed in 0..200_u32 {
+            let visited: Vec<_> =
+                (0..5).map(|i| ((seed * 7 + i * 13) % 11, ((seed + i) % 9) as f32 / 9.0 - 0.5)).collect();
+            let (mut tree, root) = tree((seed % 2) as u8, &[0.1, 0.4, 0.2, 0.3, 0.0], &visited);
+            let through: u32 = visited.iter().map(|&(n, _)| n).sum();
+            tree.edges_mut(root).iter_mut().for_each(|edge| edge.available = through);
+            let any = select_any(tree.node(root), tree.edges(root), None, 1.25, 0.2);
+            assert_eq!(pick(&mut tree, root, &[0, 1, 2, 3, 4], 1.25, 0.2), any);
+        }
     }
 
     #[test]

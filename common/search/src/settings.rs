@@ -17,6 +17,26 @@ pub enum Budget {
     },
 }
 
+impl Budget {
+    /// What it counts to.
+    pub fn size(self) -> u32 {
+        match self {
+            Self::Simulations(n) | Self::NewNodes { nodes: n, .. } => n,
+        }
+    }
+
+    /// The same kind of budget with another size; a cap on simulations keeps its proportion.
+    pub fn resized(self, n: u32) -> Self {
+        match self {
+            Self::Simulations(_) => Self::Simulations(n),
+            Self::NewNodes { nodes, max_simulations } => {
+                let cap = u64::from(max_simulations) * u64::from(n) / u64::from(nodes.max(1));
+                Self::NewNodes { nodes: n, max_simulations: u32::try_from(cap).unwrap_or(u32::MAX) }
+            }
+        }
+    }
+}
+
 /// What tells two children below one edge apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Keys {
@@ -40,8 +60,32 @@ pub enum Seats {
 pub enum TreeLife {
     /// A new tree every move.
     Move,
-    /// The subtree of what was really played is kept; a new tree every game.
+    /// What was searched before is kept, and the situation that was really reached becomes the root; a new tree every game.
     Game,
+    /// One tree for all games of a weights version (Method 2). After each game that leaves more than `up` nodes, leaves fall
+    /// until `down` are left.
+    Generation {
+        /// `Node_up`, most nodes with which a game begins.
+        up: u32,
+        /// `Node_down`, below `up`.
+        down: u32,
+        /// Which leaves fall first.
+        order: FallOrder,
+    },
+}
+
+impl TreeLife {
+    /// `Node_up` of a tree that nobody bounds.
+    pub const UNBOUNDED: u32 = u32::MAX;
+}
+
+/// The order in which leaves fall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FallOrder {
+    /// In the order in which they became leaves.
+    FirstIn,
+    /// In the order of their last visits.
+    LeastRecent,
 }
 
 /// How the policy label is made.

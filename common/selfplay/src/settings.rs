@@ -1,7 +1,7 @@
 //! How self-play plays.
 
 use fogfall_game::GameInfo;
-use fogfall_search::{Budget, Choice, RootNoise, SearchSettings};
+use fogfall_search::{Budget, Choice, RootNoise, SearchSettings, Seats, TreeLife, tree_bytes};
 
 /// Budgets that grow with the train steps of the weights that play (progressive simulation: MiniZero, arXiv 2310.11305):
 /// early weights know little that a long search could use. Unlike there, a budget grows with each weights version and not
@@ -59,15 +59,49 @@ impl PlaySettings {
         }
     }
 
+    /// Trees of one slot.
+    pub fn trees(&self) -> u64 {
+        if self.search.seats == Seats::Shared { 1 } else { 2 }
+    }
+
+    /// Most nodes that a game adds to one of its trees: a root and a budget a decision.
+    pub fn game_nodes(&self, info: &GameInfo) -> u64 {
+        let decisions = (self.max_decisions.min(info.max_decisions) as u64).div_ceil(self.trees());
+        decisions * (u64::from(self.full.size()) + 1)
+    }
+
+    /// Bounds trees that live for a generation and have none, so that those of `slots` slots take at most `bytes`, also when
+    /// each has just grown by a game (Method 2, M2.1). Others stay as they are.
+    ///
+    /// # Errors
+    /// What the least is, if the trees of so many slots cannot live in so little.
+    pub fn bound_trees(&mut self, info: &GameInfo, slots: u64, bytes: u64) -> Result<(), String> {
+        let TreeLife::Generation { up: TreeLife::UNBOUNDED, order, .. } = self.search.life else { return Ok(()) };
+        let (trees, game) = (slots * self.trees(), self.game_nodes(info));
+        let node = tree_bytes(1, info.num_actions()) as u64;
+        let nodes = bytes / trees.max(1) / node;
+        if nodes < 2 * game {
+            let least = (2 * game).saturating_mul(trees).saturating_mul(node) >> 20;
+            return Err(format!(
+                "tree_memory is {} MiB, too little for {trees} trees that grow by {game} nodes a game: {} MiB are the least",
+                bytes >> 20,
+                least + 1
+            ));
+        }
+        let up = u32::try_from(nodes - game).unwrap_or(TreeLife::UNBOUNDED - 1);
+        self.search.life = TreeLife::Generation { up, down: up / 4 * 3, order };
+        Ok(())
+    }
+
     /// The budget of a full or cheap search by weights of so many train steps. A cheap search never has more than a full
     /// one.
     pub(crate) fn budget(&self, full: bool, step: u64) -> Budget {
         let Some(Growth { start, full_at }) = self.growth else { return if full { self.full } else { self.cheap } };
-        let goal = u64::from(size(self.full));
+        let goal = u64::from(self.full.size());
         let (from, done) = (u64::from(start).min(goal), step.min(full_at));
         let now = ((goal - from) * done).checked_div(full_at).map_or(goal, |grown| from + grown);
         let now = u32::try_from(now).unwrap_or(u32::MAX).max(1);
-        if full { resized(self.full, now) } else { resized(self.cheap, now.min(size(self.cheap))) }
+        if full { self.full.resized(now) } else { self.cheap.resized(now.min(self.cheap.size())) }
     }
 
     /// The choice rule of the `ply`-th decision of a game, from 0, as if the seats took turns.
@@ -77,24 +111,6 @@ impl PlaySettings {
         }
         let temperature = if ply < self.opening_decisions { self.opening_temperature } else { self.temperature };
         if temperature > 0.0 { Choice::Sample { temperature } } else { Choice::Visits }
-    }
-}
-
-/// What a budget counts to.
-fn size(budget: Budget) -> u32 {
-    match budget {
-        Budget::Simulations(n) | Budget::NewNodes { nodes: n, .. } => n,
-    }
-}
-
-/// The same kind of budget with another size; a cap on simulations keeps its proportion.
-fn resized(budget: Budget, n: u32) -> Budget {
-    match budget {
-        Budget::Simulations(_) => Budget::Simulations(n),
-        Budget::NewNodes { nodes, max_simulations } => {
-            let cap = u64::from(max_simulations) * u64::from(n) / u64::from(nodes.max(1));
-            Budget::NewNodes { nodes: n, max_simulations: u32::try_from(cap).unwrap_or(u32::MAX) }
-        }
     }
 }
 
@@ -108,6 +124,25 @@ mod tests {
     fn growing(full: Budget, cheap: Budget, start: u32, full_at: u64) -> PlaySettings {
         let growth = Some(Growth { start, full_at });
         PlaySettings { cheap, growth, ..PlaySettings::new(KuhnPoker::new().info(), full) }
+    }
+
+    #[test]
+    fn trees_of_a_generation_are_bounded_so_that_all_fit_when_each_has_grown_by_a_game() {
+        let game = KuhnPoker::new();
+        let mut settings = PlaySettings::new(game.info(), Budget::NewNodes { nodes: 9, max_simulations: 72 });
+        let order = fogfall_search::FallOrder::LeastRecent;
+        let unbounded = TreeLife::Generation { up: TreeLife::UNBOUNDED, down: 5, order };
+        settings.search.life = unbounded;
+        // At most 3 decisions, 2 of one seat: 2 * (9 + 1) nodes a game. A node with 2 edges: 2 * (48 + 2 * 32) bytes.
+        assert_eq!((settings.game_nodes(game.info()), tree_bytes(1, 2)), (20, 224));
+        let mut roomy = settings.clone();
+        assert_eq!(roomy.bound_trees(game.info(), 4, 8 * 100 * 224), Ok(())); // 8 trees of 100 nodes
+        assert_eq!(roomy.search.life, TreeLife::Generation { up: 80, down: 60, order });
+        assert_eq!(roomy.bound_trees(game.info(), 4, 1), Ok(()), "bounds that are set stay");
+        let error = settings.bound_trees(game.info(), 4, 8 * 39 * 224).unwrap_err();
+        assert!(error.contains("8 trees that grow by 20 nodes a game: 1 MiB"), "{error}");
+        settings.search.life = TreeLife::Game;
+        assert_eq!(settings.bound_trees(game.info(), 4, 0), Ok(()));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fogfall_game::{Game, Seat, mix, stream};
 use fogfall_proto::{GameResult, Row, RowLayout, Version};
-use fogfall_search::{Budget, Decision, EvalBatch, Gathered, Search, Seats};
+use fogfall_search::{Budget, Decision, EvalBatch, Gathered, Search, Seats, TreeStats};
 use rand::RngExt;
 
 use crate::settings::PlaySettings;
@@ -72,19 +72,23 @@ impl<G: Game> Slot<G> {
         self.seed
     }
 
-    /// Starts a game and its first search.
+    /// Starts a game and its first search; true if it begins with empty trees.
     ///
     /// # Panics
     /// If the game is over before anybody moved.
-    pub(crate) fn start(&mut self, settings: &PlaySettings, seed: u64, version: Version) {
+    pub(crate) fn start(&mut self, settings: &PlaySettings, seed: u64, version: Version) -> bool {
         self.table = Table::start(Arc::clone(&self.game), seed);
+        let same = self.version == version;
         (self.seed, self.version, self.evaluations) = (seed, version, 0);
         self.rows.clear();
         self.movers.clear();
         for search in &mut self.searches {
-            search.reset();
+            // A tree holds the values of the network that it was grown with.
+            if same { search.next_game() } else { search.reset() }
         }
+        let empty = self.trees().nodes == 0;
         self.begin(settings);
+        empty
     }
 
     /// Begins the search of the next move.
@@ -108,6 +112,11 @@ impl<G: Game> Slot<G> {
     fn search(&mut self, mover: Seat) -> &mut Search<G> {
         let index = usize::from(mover).min(self.searches.len() - 1);
         &mut self.searches[index]
+    }
+
+    /// How large its trees are, and what fell, over all of them.
+    pub(crate) fn trees(&self) -> TreeStats {
+        self.searches.iter().map(Search::tree).fold(TreeStats::default(), |all, tree| all + tree)
     }
 
     fn mover(&self) -> Seat {

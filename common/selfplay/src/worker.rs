@@ -2,14 +2,15 @@
 //! number.
 //!
 //! **Invariant:** a game follows from its seed, the settings and its weights alone: not from the slot or worker that
-//! plays it, nor from the games beside it.
+//! plays it, nor from the games beside it. Where a tree lives for a generation, it follows from the games before it in its
+//! slot, too.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fogfall_game::{Game, mix};
 use fogfall_proto::{MAX_PART_ROW_BYTES, PartId, PartOfGame, Trajectory, Version};
-use fogfall_search::{Cached, EvalBatch, Evaluator, Gathered};
+use fogfall_search::{Cached, EvalBatch, Evaluator, Gathered, TreeStats};
 
 use crate::settings::PlaySettings;
 use crate::slot::{Finished, Slot};
@@ -54,6 +55,10 @@ pub struct WorkerCounts {
     pub batches: u64,
     /// Nodes added to trees.
     pub nodes: u64,
+    /// Games that began with empty trees.
+    pub empty_trees: u64,
+    /// Visits that the actions of roots had before their searches.
+    pub inherited: u64,
     /// Searches with a pool of worlds weighted by reach.
     pub pools: u64,
     /// Sum of these pools' effective sample sizes.
@@ -74,6 +79,8 @@ impl std::ops::AddAssign for WorkerCounts {
         self.cache_hits += other.cache_hits;
         self.batches += other.batches;
         self.nodes += other.nodes;
+        self.empty_trees += other.empty_trees;
+        self.inherited += other.inherited;
         self.pools += other.pools;
         self.effective_worlds += other.effective_worlds;
         self.refills += other.refills;
@@ -201,6 +208,7 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
             let seed = mix(worker.origin.seed, number);
             let slot = Slot::new(Arc::clone(&worker.game), &worker.settings, seed, version);
             worker.lanes.push(Some(Lane { number, slot }));
+            worker.counts.empty_trees += 1;
         }
         worker
     }
@@ -235,6 +243,12 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
     /// What it did so far.
     pub fn counts(&self) -> WorkerCounts {
         self.counts
+    }
+
+    /// How large the trees of all slots are, and what fell.
+    pub fn trees(&self) -> TreeStats {
+        let lanes = self.lanes.iter().flatten();
+        lanes.map(|lane| lane.slot.trees()).fold(TreeStats::default(), |all, trees| all + trees)
     }
 
     /// Asks one question a slot, evaluates the batch and brings the answers. Games that ended are appended to `out`,
@@ -279,6 +293,7 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
                     self.counts.simulations += u64::from(decision.simulations);
                     self.counts.evaluations += u64::from(decision.evaluations);
                     self.counts.nodes += u64::from(decision.new_nodes);
+                    self.counts.inherited += u64::from(decision.inherited);
                     self.counts.pools += u64::from(decision.effective_worlds > 0.0);
                     self.counts.effective_worlds += f64::from(decision.effective_worlds);
                     self.counts.refills += u64::from(decision.refilled);
@@ -302,7 +317,8 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
                 let seed = mix(self.origin.seed, number);
                 self.in_hand.store(seed, Ordering::Relaxed);
                 lane.number = number;
-                lane.slot.start(&self.settings, seed, version);
+                let empty = lane.slot.start(&self.settings, seed, version);
+                self.counts.empty_trees += u64::from(empty);
             }
             (lane, _) => *lane = None,
         }
