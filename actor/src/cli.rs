@@ -17,6 +17,7 @@ use crate::{
     agent::{AgentFlags, ChoiceFlags},
     cluster::{IngestOrder, PlayOrder},
     commands::CHECK_CONFIG,
+    engine::Engine,
     exact::Exact,
     ingest,
     ladder::{self, Ladder, RunWeights},
@@ -60,6 +61,15 @@ pub fn run<S: GameSet>(matches: &ArgMatches, seams: &Seams) -> anyhow::Result<Ex
         "exact" => {
             let order = Exact { a: text(matches, "a"), seed: seed_of(matches), flags: flags::<S>(matches)? };
             print(matches, &with::<S, _>(matches, order)??)
+        }
+        "engine" => {
+            let engine = Engine {
+                weights: text(matches, "weights"),
+                flags: flags::<S>(matches)?,
+                requests: std::io::stdin().lock(),
+                answers: std::io::stdout().lock(),
+            };
+            with::<S, _>(matches, engine)?
         }
         "solve" => {
             let iterations = matches.get_one::<u32>("iterations").copied().context("--iterations has a default")?;

@@ -96,10 +96,24 @@ pub fn command<S: GameSet>() -> Command {
         .subcommand(with_agents(exact))
         .subcommand(with_agents(ladder))
         .subcommand(with_settings::<PromoteFlags>(with_agents(promote)))
+        .subcommand(with_agents(engine_command(game(), rules())))
         .subcommand(solve)
         .subcommand(replay)
         .subcommand(rules_command::<S>())
         .subcommand(suitability)
+}
+
+/// Decisions for other programs.
+fn engine_command(game: Arg, rules: Arg) -> Command {
+    let weights = Arg::new("weights").long("weights").value_name("FILE|none").required(true);
+    Command::new("engine")
+        .about("Decides for other programs: one JSON object a line on standard input and output")
+        .long_about(
+            "Decides for other programs: reads one JSON object a line from standard input and answers each with one line \
+             on standard output. Whoever asks applies moves and chance outcomes and says when to decide; a line that \
+             cannot be followed gets an error object and changes nothing. docs/engine.md has the protocol.",
+        )
+        .args([game, rules, weights.help("The weights that decide; 'none' for random playouts")])
 }
 
 /// Without a subcommand: self-play of a run.

@@ -1,6 +1,6 @@
 //! The actor: what plays without training. Self-play of a run on a cluster, and ingest of what was played; matches
-//! between agents, ratings of a run's checkpoints, tests for promotion, exact figures of agents in small games, replays
-//! of recorded games, checks of rules. Free of torch.
+//! between agents, ratings of a run's checkpoints, tests for promotion, exact figures of agents in small games, decisions
+//! for other programs, replays of recorded games, checks of rules. Free of torch.
 //!
 //! [`main`] makes a studio's own actor ten lines long; [`main_through`] lets a test stand between it and its servers.
 
@@ -15,6 +15,7 @@ mod selfplay;
 
 mod agent;
 mod canvas;
+mod engine;
 mod equal_cpu;
 mod exact;
 mod ladder;
