@@ -51,7 +51,7 @@ impl<G: Game> Lockstep<G> {
     ///
     /// # Errors
     /// If the system does not say how many cores there are.
-    pub fn new(game: &Arc<G>, beginning: &Beginning, flags: &Flags, shared: &Shared) -> std::io::Result<Self> {
+    pub fn new(game: &Arc<G>, beginning: &Beginning, flags: &Flags, shared: &Shared) -> anyhow::Result<Self> {
         let settings: SelfPlaySettings = self_play_settings(game.info(), flags)?;
         let seed = mix(flags.run.seed, LOCKSTEP_STREAM);
         // The same games at every start are the same parts.
