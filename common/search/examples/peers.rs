@@ -2,7 +2,7 @@
 //! `scripts/bench peers` runs it beside OpenSpiel's C++ bots.
 //!
 //!   peers GAME SIMULATIONS SECONDS
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::{sync::Arc, time::Duration};
 
