@@ -26,8 +26,13 @@ fn take(lead: &Lead) -> Vec<Trajectory> {
 
 #[test]
 fn actors_play_by_the_new_settings_of_a_learner_that_comes_back_and_lose_nothing() {
-    let (nats, (shape, first)) = (NatsServer::start(), kuhn());
-    let second = Manifest { settings: [("simulations".to_owned(), "12".to_owned())].into(), ..first.clone() };
+    let (nats, (shape, manifest)) = (NatsServer::start(), kuhn());
+    // Long searches: the bus must not be full when the actor ends, however fast the machine is.
+    let of = |simulations: &str| Manifest {
+        settings: [("simulations".to_owned(), simulations.to_owned())].into(),
+        ..manifest.clone()
+    };
+    let (first, second) = (of("2000"), of("3000"));
     let lead = Lead::new(&nats);
     lead.claim(&first);
     lead.announce(&shape, FIRST);
@@ -59,7 +64,7 @@ fn actors_play_by_the_new_settings_of_a_learner_that_comes_back_and_lose_nothing
     assert_eq!(ids.len(), parts.len(), "no part has the id of another");
     let layout = first.row_layout();
     for part in &parts {
-        let simulations = if part.settings_hash == second.settings_hash() { 12 } else { 8 };
+        let simulations = if part.settings_hash == second.settings_hash() { 3000 } else { 2000 };
         for row in layout.rows(&part.rows) {
             // A forced move takes one; there is none in Kuhn poker.
             assert_eq!(row.to_row().simulations, simulations, "{:?}", row.version());
