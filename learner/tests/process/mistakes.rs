@@ -51,7 +51,8 @@ fn unknown_games_and_rules_with_mistakes_are_reported_with_the_other_mistakes() 
         &[
             "2 mistakes",
             "width is \"0\"",
-            "unknown game 'chess'; known games: battle, battle_tiny, kuhn_poker, leduc_poker, tic_tac_toe",
+            "unknown game 'chess'; known games: battle, battle_tiny, connect_four, kuhn_poker, leduc_poker, liars_dice, othello, \
+             phantom_ttt, tic_tac_toe",
         ],
     );
     run.beside("rules.toml", "colour = \"red\"\n");
