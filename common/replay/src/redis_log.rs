@@ -90,8 +90,8 @@ impl RedisLog {
     ///
     /// # Errors
     /// [`ReplayError::Settings`]; [`ReplayError::Unfit`] if the server is older than 7.0, may evict keys, may take less memory
-    /// than the log, or keeps no append-only file although that is asked for; [`ReplayError::OtherLog`] if the run's log has another layout;
-    /// [`ReplayError::Denied`], [`ReplayError::OutOfMemory`] and [`ReplayError::Server`].
+    /// than the log, or keeps no append-only file although that is asked for; [`ReplayError::OtherLog`] if the run's log has
+    /// another layout; [`ReplayError::Denied`], [`ReplayError::OutOfMemory`] and [`ReplayError::Server`].
     pub async fn open(settings: RedisLogSettings) -> Result<Self, ReplayError> {
         let link = || Link::new(&settings.server).map(Arc::new);
         let log = Self {

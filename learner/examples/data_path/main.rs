@@ -95,17 +95,8 @@ impl Path {
             counts: Arc::new(StageCounts::default()),
             troubles: Arc::new(Troubles::default()),
         };
-        let limiter = LimiterSettings {
-            samples_per_insert: 1.0,
-            min_size_to_sample: 1,
-            error_buffer: 1e9,
-            largest_insert: 1,
-            largest_sample: 1,
-            capacity: ROWS * 2,
-        };
-        let window = Window::new(layout, ROWS as usize * 2, u64::MAX, 0)?;
         Ok(Self {
-            intake: Arc::new(Intake::new(window, SampleToInsert::new(limiter)?)),
+            intake: intake(layout, 0)?,
             raw: Raw::connect(redis.port(), layout)?,
             meter: Meter::new(
                 games.name,
@@ -122,20 +113,36 @@ impl Path {
     }
 
     fn run(mut self) -> anyhow::Result<()> {
+        self.fill()?;
+        // The server does it by itself when the file has grown enough: now, and not in the midst of a stage.
+        let held = self.runtime.block_on(self.log.bounds())?.rows();
+        self.meter.measure("rewrite of the file, a row held", held, |_| self.raw.rewrite_file())?;
         self.publish()?;
         self.ingest()?;
-        self.meter.measure("rewrite of the file, a row held", self.rows_sent(), |_| self.raw.rewrite_file())?;
         self.follow()?;
         self.sample()?;
         self.read_raw()?;
         self.train()
     }
 
+    /// Fills the log, as it is in a long run: what comes takes the place of what goes.
+    fn fill(&mut self) -> anyhow::Result<()> {
+        self.runtime.block_on(async {
+            for number in 0..self.games_sent() {
+                let game = self.games.game(number);
+                self.log.append(game.part, &game.rows).await?;
+            }
+            anyhow::Ok(())
+        })?;
+        self.intake = intake(self.layout, self.runtime.block_on(self.log.bounds())?.end)?;
+        Ok(())
+    }
+
     fn publish(&self) -> anyhow::Result<()> {
         self.meter.measure("publish", self.rows_sent(), |meter| {
             let (games, finished) = bounded(16);
             let publish = self.stages.publish(finished, Stop::new())?;
-            for number in 0..self.games_sent() {
+            for number in self.games_sent()..2 * self.games_sent() {
                 games.send(self.games.game(number)).context("the stage takes games")?;
             }
             drop(games);
@@ -263,7 +270,7 @@ impl Path {
     /// Stores as many rows as are owed, game by game.
     fn store_owed(&self, owed: &Arc<AtomicU64>, stop: &Stop) -> std::thread::JoinHandle<()> {
         let (games, log, handle) = (self.games.clone(), Arc::clone(&self.log), self.runtime.handle().clone());
-        let (owed, stop, first) = (Arc::clone(owed), stop.clone(), self.games_sent());
+        let (owed, stop, first) = (Arc::clone(owed), stop.clone(), 2 * self.games_sent());
         std::thread::spawn(move || {
             for number in first.. {
                 let game = games.game(number);
@@ -279,6 +286,7 @@ impl Path {
         })
     }
 
+    /// Games that are measured, after as many that fill the log.
     fn games_sent(&self) -> u64 {
         self.games.games_with(ROWS)
     }
@@ -292,6 +300,20 @@ impl Path {
             std::thread::sleep(LOOK_EVERY);
         }
     }
+}
+
+/// A window that follows a log from a position and holds nobody up.
+fn intake(layout: RowLayout, start: u64) -> anyhow::Result<Arc<Intake>> {
+    let limiter = LimiterSettings {
+        samples_per_insert: 1.0,
+        min_size_to_sample: 1,
+        error_buffer: 1e9,
+        largest_insert: 1,
+        largest_sample: 1,
+        capacity: ROWS * 2,
+    };
+    let window = Window::new(layout, ROWS as usize * 2, u64::MAX, start)?;
+    Ok(Arc::new(Intake::new(window, SampleToInsert::new(limiter)?)))
 }
 
 fn tensors(batch: &Batch) -> [Tensor; 6] {

@@ -110,19 +110,13 @@ impl Games {
         Trajectory { part: PartId { publisher: 1, sequence: number }, ..game.clone() }
     }
 
-    /// How many games have so many rows together, or just more.
+    /// How many games have at least so many rows together: all of them so many times.
     pub fn games_with(&self, rows: u64) -> u64 {
-        let mut left = rows;
-        (0..)
-            .find(|&number| {
-                let before = left;
-                left = left.saturating_sub(self.rows_in(number));
-                before == 0
-            })
-            .expect("games have rows")
+        let all: u64 = self.games.iter().map(|game| u64::from(game.row_count)).sum();
+        rows.div_ceil(all) * self.games.len() as u64
     }
 
-    /// Rows of the first games.
+    /// Rows of as many games, where they are all of them some times.
     pub fn rows_of(&self, games: u64) -> u64 {
         (0..games).map(|number| self.rows_in(number)).sum()
     }
