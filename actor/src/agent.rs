@@ -218,7 +218,9 @@ fn read_network(path: &str, text: &str, game: &impl Game) -> Result<Mind> {
 
 fn network(bytes: &[u8], name: &str, game: &impl Game) -> Result<Mind> {
     let weights = Weights::from_bytes(bytes).with_context(|| format!("weights {name} cannot be used"))?;
-    let wanted = Shape::new(game.info(), weights.shape().width, weights.shape().blocks);
+    let Shape { width, blocks, tower, .. } = weights.shape();
+    let (channels, tower_blocks) = tower.map_or((0, 0), |tower| (tower.channels, tower.blocks));
+    let wanted = Shape::new(game.info(), *width, *blocks).with_tower(game.info().planes, channels, tower_blocks);
     weights.fits(&wanted).with_context(|| format!("weights {name} are not for this {}", game.info().name))?;
     Ok(Mind::Network(Arc::new(Net::new(&weights))))
 }

@@ -5,6 +5,7 @@ use std::{collections::hash_map::RandomState, hash::BuildHasher};
 use anyhow::{Context, bail};
 use fogfall_game::{GameInfo, mix};
 use fogfall_net::{Shape, Weights};
+use fogfall_pipeline::network_shape;
 use fogfall_proto::Manifest;
 use fogfall_replay::LimiterCounts;
 use fogfall_selfplay::Origin;
@@ -54,7 +55,6 @@ impl Beginning {
     /// used, or if the directory cannot be written.
     pub fn of(info: &GameInfo, order: &Order, dir: &RunDir) -> anyhow::Result<Self> {
         let flags = &order.flags;
-        let shape = Shape::new(info, flags.network.width, flags.network.blocks);
         let stored = order.checkpoint.as_ref().map(|checkpoint| &checkpoint.state);
         let run = match (stored, order.place.run()) {
             (Some(state), Some(run)) if state.manifest.run != run => {
@@ -65,6 +65,7 @@ impl Beginning {
             (None, None) => dir.run_id(),
         };
         let manifest = resume::manifest(run, info, flags);
+        let shape = network_shape(&manifest, info);
         let mut notices: Vec<_> = flags.search.search(info).leak_warning(info).into_iter().collect();
         let (trainer, untrained) = match stored {
             Some(_) => go_on(order, &manifest, dir, &mut notices)?,

@@ -349,7 +349,7 @@ impl GameVisitor for Misfits<'_> {
     type Out = Vec<String>;
 
     fn visit<G: Game>(self, game: Arc<G>) -> Vec<String> {
-        replay::misfits(game.info(), self.0)
+        replay::misfits(game.info(), self.0).into_iter().chain(self.0.network.misfit(game.info())).collect()
     }
 }
 

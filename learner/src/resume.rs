@@ -80,6 +80,7 @@ pub fn manifest(run: String, info: &GameInfo, flags: &Flags) -> Manifest {
         hidden: named(&info.hidden),
         width: flags.network.width,
         blocks: flags.network.blocks,
+        tower: flags.network.tower(),
         settings: flags.play_texts(),
         log: flags.log.texts(),
     }
@@ -197,6 +198,7 @@ mod tests {
                 hidden: vec![],
                 width: 8,
                 blocks: 1,
+                tower: None,
                 settings: BTreeMap::new(),
                 log: BTreeMap::new(),
             },

@@ -1,5 +1,8 @@
 //! The learner's own settings. How games are played is declared in `fogfall-pipeline`.
 
+use fogfall_game::GameInfo;
+use fogfall_net::Shape;
+use fogfall_proto::TowerSize;
 use fogfall_service::settings::ByteSize;
 
 use crate::batch::PositionWeight;
@@ -11,6 +14,30 @@ fogfall_service::settings! {
         width: usize = 128, in 8..=4096, class Identity;
         /// Residual blocks.
         blocks: usize = 2, in 0..=64, class Identity;
+        /// Channels of the convolutions over a board before them, a multiple of 16; 0 for none.
+        tower_channels: usize = 0, in 0..=1024, class Identity;
+        /// Residual blocks of the convolutions.
+        tower_blocks: usize = 2, in 0..=64, class Identity;
+    }
+}
+
+impl NetworkFlags {
+    /// The convolutions, if there are any.
+    pub fn tower(&self) -> Option<TowerSize> {
+        (self.tower_channels > 0).then_some(TowerSize { channels: self.tower_channels, blocks: self.tower_blocks })
+    }
+
+    /// Why no network of this size can play the game.
+    pub fn misfit(&self, info: &GameInfo) -> Option<String> {
+        let channels = self.tower_channels;
+        if channels > 0 && info.planes.is_none() {
+            return Some(format!(
+                "tower_channels is {channels}, but {} declares no planes for convolutions to look at",
+                info.name
+            ));
+        }
+        let shape = Shape::new(info, self.width, self.blocks).with_tower(info.planes, channels, self.tower_blocks);
+        shape.check().err().map(|error| error.to_string().replace('\n', "\n  "))
     }
 }
 

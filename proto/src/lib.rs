@@ -15,7 +15,7 @@ mod wire;
 
 pub use error::ProtoError;
 pub use heartbeat::{Failing, Heartbeat, PartCounts, ROOM_ON_THE_BUS, ROWS, Role, Stage, Training, Wait};
-pub use manifest::{Manifest, NamedLen};
+pub use manifest::{Manifest, NamedLen, TowerSize};
 pub use record::{LeadRecord, ManifestRecord};
 pub use row::{Row, RowLayout, RowRef};
 pub use trajectory::{GameResult, MAX_PART_ROW_BYTES, PartId, PartOfGame, Trajectory};

@@ -14,6 +14,15 @@ pub struct NamedLen {
     pub len: usize,
 }
 
+/// Size of the convolutions over an observation's planes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TowerSize {
+    /// Numbers a cell.
+    pub channels: usize,
+    /// Residual blocks.
+    pub blocks: usize,
+}
+
 /// What a run is. Its identity cannot change while it lives: other rules or another network are another run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -35,6 +44,9 @@ pub struct Manifest {
     pub width: usize,
     /// Network shape: residual blocks.
     pub blocks: usize,
+    /// Network shape: convolutions before them, if any.
+    #[serde(default)]
+    pub tower: Option<TowerSize>,
     /// Self-play and search settings by key, as text: actors play by these.
     pub settings: std::collections::BTreeMap<String, String>,
     /// Settings of the replay log by key, as text: whoever stores rows goes by these. No game is played by them.

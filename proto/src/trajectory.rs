@@ -232,6 +232,7 @@ mod tests {
             hidden: named("hand", 1),
             width: 8,
             blocks: 1,
+            tower: None,
             settings: Default::default(),
             log: Default::default(),
         }

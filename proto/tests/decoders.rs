@@ -8,8 +8,8 @@ mod survive;
 use std::collections::BTreeMap;
 
 use fogfall_proto::{
-    GameResult, LeadRecord, Manifest, NamedLen, PartId, PartOfGame, RowLayout, Trajectory, Version, WIRE_VERSION,
-    WeightsHead,
+    GameResult, LeadRecord, Manifest, NamedLen, PartId, PartOfGame, RowLayout, TowerSize, Trajectory, Version,
+    WIRE_VERSION, WeightsHead,
 };
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 use proptest::sample::Index;
@@ -169,6 +169,7 @@ proptest! {
             hidden: layout.2,
             width: shape.0 as usize,
             blocks: shape.1 as usize,
+            tower: (shape.0 > shape.1).then_some(TowerSize { channels: shape.0 as usize, blocks: shape.1 as usize }),
             settings: settings.0,
             log: settings.1,
         };

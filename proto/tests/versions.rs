@@ -33,6 +33,7 @@ fn manifest(wire: u16) -> Manifest {
         hidden: vec![named("card", 3)],
         width: 64,
         blocks: 2,
+        tower: None,
         settings: settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
         log: [("log_rows".to_owned(), "1000".to_owned())].into(),
     }

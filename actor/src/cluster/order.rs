@@ -194,6 +194,7 @@ mod tests {
             hidden: Vec::new(),
             width: 8,
             blocks: 1,
+            tower: None,
             settings: BTreeMap::new(),
             log,
         };

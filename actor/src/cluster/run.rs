@@ -81,6 +81,7 @@ mod tests {
             hidden: named(&info.hidden),
             width: 8,
             blocks: 1,
+            tower: None,
             settings: BTreeMap::new(),
             log: BTreeMap::new(),
         };

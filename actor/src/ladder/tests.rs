@@ -21,6 +21,7 @@ pub(super) fn manifest(game: &str) -> Manifest {
         hidden: Vec::new(),
         width: 8,
         blocks: 0,
+        tower: None,
         settings: [].into(),
         log: [].into(),
     }

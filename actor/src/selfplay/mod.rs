@@ -17,7 +17,7 @@ use anyhow::{anyhow, bail};
 use fogfall_bus::Bus;
 use fogfall_game::{Game, GameSet, GameVisitor, mix};
 use fogfall_net::{Net, Shape, Weights};
-use fogfall_pipeline::{SelfPlaySettings, SelfPlayStats, Stages, VersionedNet};
+use fogfall_pipeline::{SelfPlaySettings, SelfPlayStats, Stages, VersionedNet, network_shape};
 use fogfall_proto::{Manifest, Role, Version};
 use fogfall_selfplay::Origin;
 use fogfall_service::host;
@@ -81,7 +81,7 @@ impl GameVisitor for Play<'_> {
         if !differences.is_empty() {
             bail!("the run is of another game than this program's {}:\n  {}", manifest.game, differences.join("\n  "));
         }
-        let shape = Shape::new(game.info(), manifest.width, manifest.blocks);
+        let shape = network_shape(&manifest, game.info());
         let stages = process.stages(&bus);
         let mut job = job(order, process, &manifest, game.as_ref(), 0)?;
         let mut weights = match order.player.start_without_weights {
@@ -117,7 +117,8 @@ fn job<G: Game>(
 ) -> anyhow::Result<Job> {
     let (mut play, search) = play_settings(manifest, game.info())?;
     let asked = Size::of(&order.player)?;
-    let needs = Needs::of(game, &play, manifest.width, manifest.blocks);
+    let shape = network_shape(manifest, game.info());
+    let needs = Needs::of(game, &play, &shape);
     let fitted = sizing::fitted(&needs, &asked, host::memory_limit());
     fitted.say();
     let Size { threads, slots, cache_entries } = fitted.size;
@@ -134,7 +135,7 @@ fn job<G: Game>(
             publisher: mix(process.life, number),
             seed: mix(mix(process.life, GAMES_STREAM), number),
         },
-        shape: Shape::new(game.info(), manifest.width, manifest.blocks),
+        shape,
         hung_after: Duration::from_secs(order.player.hung_after_s),
     })
 }

@@ -83,6 +83,9 @@ fn identity_differences(before: &Manifest, now: &Manifest, info: &GameInfo) -> V
             lines.push(format!("the network's {what} was {before} and is {now}"));
         }
     }
+    if before.tower != now.tower {
+        lines.push(format!("the network's convolutions were {:?} and are {:?}", before.tower, now.tower));
+    }
     lines
 }
 

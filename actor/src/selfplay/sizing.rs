@@ -86,7 +86,7 @@ impl Size {
 
 impl Needs {
     /// Those of a run with a network of this shape.
-    pub fn of<G: Game>(game: &G, play: &PlaySettings, width: usize, blocks: usize) -> Self {
+    pub fn of<G: Game>(game: &G, play: &PlaySettings, shape: &Shape) -> Self {
         let info = game.info();
         let (observation, actions) = (info.observation_len(), info.num_actions());
         let row = RowLayout::new(observation, actions, info.hidden.len()).row_bytes();
@@ -102,8 +102,8 @@ impl Needs {
             Belief::Uniform => 0,
         };
         let rows = play.max_decisions.min(info.max_decisions) * row;
-        let evaluation = 4 * (3 * observation + 4 * actions + 8 * width);
-        let network = 4 * Shape::new(info, width, blocks).num_parameters() as u64;
+        let evaluation = 4 * (2 * observation + shape.features_len() + 4 * actions + 8 * shape.width);
+        let network = 4 * shape.num_parameters() as u64;
         Self {
             slot_bytes: (trees * tree_bytes(tree_nodes, actions) + worlds + rows + evaluation) as u64,
             cache_entry_bytes: cache_bytes(1 << 10, actions) as u64 >> 10,
@@ -175,7 +175,7 @@ impl GameVisitor for Usual<'_> {
         loader.stored("the game's own defaults", &Preset.visit(Arc::clone(&game)));
         let (search, play): (SearchFlags, PlayFlags) = (loader.load(), loader.load());
         let (width, blocks) = USUAL_NETWORK;
-        let needs = Needs::of(game.as_ref(), &play.play(&search, info), width, blocks);
+        let needs = Needs::of(game.as_ref(), &play.play(&search, info), &Shape::new(info, width, blocks));
         Ok(format!("{}: {}", info.name, fitted(&needs, &Size::of(self.0)?, host::memory_limit())))
     }
 }

@@ -53,6 +53,7 @@ pub fn kuhn() -> (Shape, Manifest) {
         hidden: named(&info.hidden),
         width: 16,
         blocks: 1,
+        tower: None,
         settings: [("simulations".to_owned(), "8".to_owned())].into(),
         log: [("log_rows", "1000000"), ("log_bytes", "64 MiB")].map(|(key, text)| (key.into(), text.into())).into(),
     };

@@ -104,7 +104,10 @@ pub(crate) fn check(head: &WeightsHead, blob: &[u8]) -> Result<(), BusError> {
 
 /// Compares what a run is with what a learner says it is.
 pub(crate) fn same_identity(held: &Manifest, new: &Manifest) -> Result<(), BusError> {
-    let shape = |m: &Manifest| format!("{} x {}", m.blocks, m.width);
+    let shape = |m: &Manifest| {
+        let tower = m.tower.map(|tower| format!(" behind convolutions of {} x {}", tower.blocks, tower.channels));
+        format!("{} x {}{}", m.blocks, m.width, tower.unwrap_or_default())
+    };
     for (field, found, expected) in [
         ("run", held.run.clone(), new.run.clone()),
         ("game", held.game.clone(), new.game.clone()),

@@ -2,6 +2,7 @@
 //!
 //! Not here: training, files and sockets. Weights come and go as bytes.
 
+mod convolution;
 mod error;
 mod evaluator;
 mod file;
@@ -15,7 +16,7 @@ mod weights;
 pub use error::NetError;
 pub use evaluator::NetEvaluator;
 pub use net::Net;
-pub use shape::{Init, Parameter, Shape};
+pub use shape::{Init, Parameter, Shape, Tower};
 pub use transfer::Transfer;
 pub use weights::{Tensor, Weights};
 
@@ -30,6 +31,6 @@ mod tests {
     /// A shape with one field and numbered actions.
     pub(crate) fn shape(observation: usize, actions: usize, width: usize, blocks: usize) -> Shape {
         let observation = Layout::new([("all", observation)]);
-        Shape { observation, actions: (0..actions).map(|a| format!("a{a}")).collect(), width, blocks }
+        Shape { observation, actions: (0..actions).map(|a| format!("a{a}")).collect(), width, blocks, tower: None }
     }
 }

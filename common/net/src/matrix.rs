@@ -82,6 +82,11 @@ impl Matrix {
         Self { inputs, stride, panels, numbers }
     }
 
+    /// How many numbers a row has before the product.
+    pub(crate) fn inputs(&self) -> usize {
+        self.inputs
+    }
+
     /// From row to row of a product: the number of outputs, padded to full lines.
     pub(crate) fn stride(&self) -> usize {
         self.stride

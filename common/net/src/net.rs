@@ -7,10 +7,13 @@
 //! - `scale` and `shift` are multiplied into the layer behind the norm;
 //! - `s` is a number per row, applied to that layer's product.
 //!
+//! The convolutions before all this are in [`crate::convolution`].
+//!
 //! **Invariant:** each row is computed on its own and in a fixed order: the same bits alone as in any batch.
 
 use crate::{
     Shape, Weights,
+    convolution::{self, Convolutions},
     matrix::{LANES, Matrix, padded},
 };
 
@@ -30,6 +33,7 @@ struct Block {
 pub struct Net {
     shape: Shape,
     observation_len: usize,
+    tower: Option<Convolutions>,
     input: Layer,
     blocks: Vec<Block>,
     /// The policy's outputs, then the value.
@@ -39,6 +43,7 @@ pub struct Net {
 /// Memory for the numbers between the layers, reused from batch to batch.
 #[derive(Default)]
 pub(crate) struct Scratch {
+    tower: convolution::Scratch,
     /// `[rows, width]` what the blocks add to.
     x: Vec<f32>,
     /// `[rows, width]` within a block.
@@ -61,10 +66,10 @@ impl Net {
         };
         let mut heads = Affine::read(weights, "policy", width);
         heads.append(Affine::read(weights, "value", width));
-        let observation_len = shape.observation_len();
         Self {
-            observation_len,
-            input: Affine::read(weights, "input", observation_len).without_mean().prepare(),
+            observation_len: shape.observation_len(),
+            tower: shape.tower.as_ref().map(|tower| Convolutions::new(weights, tower)),
+            input: Affine::read(weights, "input", shape.features_len()).without_mean().prepare(),
             blocks: (0..shape.blocks).map(block).collect(),
             heads: heads.behind_norm(weights, "norm").prepare(),
             shape,
@@ -83,7 +88,11 @@ impl Net {
     pub(crate) fn forward(&self, observations: &[f32], scratch: &mut Scratch) {
         assert!(observations.len().is_multiple_of(self.observation_len), "observations are not whole rows");
         let rows = observations.len() / self.observation_len;
-        let Scratch { x, hidden, scale, out } = scratch;
+        let Scratch { tower, x, hidden, scale, out } = scratch;
+        let features = match &self.tower {
+            Some(convolutions) => convolutions.features(observations, self.observation_len, tower),
+            None => observations,
+        };
         let stride = self.input.matrix.stride();
         grow(x, rows.max(2) * stride);
         grow(hidden, rows.max(2) * stride);
@@ -91,7 +100,7 @@ impl Net {
         grow(out, rows.max(2) * self.heads.matrix.stride());
         let mean = 1.0 / self.shape.width as f32;
 
-        self.input.matrix.product(rows, observations, self.observation_len, x, false);
+        self.input.matrix.product(rows, features, self.input.matrix.inputs(), x, false);
         settle(rows, x, &self.input.bias, mean, scale);
         for Block { fc1, fc2 } in &self.blocks {
             fc1.matrix.product(rows, x, stride, hidden, false);

@@ -3,16 +3,17 @@
 
 use std::collections::HashSet;
 
-use fogfall_game::{Field, GameInfo, Layout};
+use fogfall_game::{Field, GameInfo, Layout, Planes};
 use serde::{Deserialize, Serialize};
 
 use crate::NetError;
 
 /// Size of a residual network with one input layer, `blocks` residual blocks and two heads.
 ///
-/// `x = input(obs)`; each block `x += fc2(relu(fc1(norm(x))))`; `h = norm(x)`; `logits = policy(h)`;
+/// `x = input(features)`; each block `x += fc2(relu(fc1(norm(x))))`; `h = norm(x)`; `logits = policy(h)`;
 /// `value = value(h)` in units of the game's scale. All layers are affine, all norms are LayerNorm with an epsilon of
-/// [`Shape::NORM_EPSILON`].
+/// [`Shape::NORM_EPSILON`]. The features are the observation itself, or what a [`Tower`] makes of its planes and then the
+/// numbers behind them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     /// Named fields of the input.
@@ -23,6 +24,41 @@ pub struct Shape {
     pub width: usize,
     /// Residual blocks. May be 0.
     pub blocks: usize,
+    /// Convolutions over the observation's planes, before all else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tower: Option<Tower>,
+}
+
+/// Size of a residual tower of convolutions over the planes of an observation (He et al. 2016, "Identity mappings", figure 1b,
+/// with LayerNorm over the channels of each cell).
+///
+/// `t = input(planes)`; each block `t += conv2(relu(conv1(norm(t))))`; `features = relu(squeeze(norm(t)))`, channel by
+/// channel. `input`, `conv1` and `conv2` look at a cell and its eight neighbours, 0 beyond the border; `squeeze` at the cell
+/// alone, and gives [`Tower::SQUEEZED`] channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tower {
+    /// What it takes.
+    pub planes: Planes,
+    /// Numbers a cell between the convolutions, a multiple of [`Tower::CHANNELS_STEP`].
+    pub channels: usize,
+    /// Residual blocks. May be 0.
+    pub blocks: usize,
+}
+
+impl Tower {
+    /// Numbers a cell that it gives.
+    pub const SQUEEZED: usize = 16;
+    /// Channels come in steps of this, so that a cell's numbers fill whole registers.
+    pub const CHANNELS_STEP: usize = 16;
+    /// No tower has more channels.
+    pub const MAX_CHANNELS: usize = 1024;
+    /// No board has more cells a side.
+    const MAX_SIDE: usize = 1024;
+
+    /// How many numbers it gives.
+    pub fn outputs(&self) -> usize {
+        Self::SQUEEZED * self.planes.height * self.planes.width
+    }
 }
 
 /// One tensor of a network.
@@ -30,13 +66,13 @@ pub struct Shape {
 pub struct Parameter {
     /// Its name in the weights file.
     pub name: String,
-    /// `[out, in]` of a weight matrix, `[len]` of a bias or norm.
+    /// `[out, in]` of a weight matrix, `[out, in, height, width]` of a convolution, `[len]` of a bias or norm.
     pub dims: Vec<usize>,
     /// How an untrained network starts.
     pub init: Init,
 }
 
-/// How a tensor starts.
+/// How a tensor starts; `in` is how many numbers each output is a sum of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Init {
     /// All 0: biases.
@@ -48,7 +84,10 @@ pub enum Init {
     /// Variance `2 / in`: as `Linear` for a layer before a ReLU (He et al. 2015, equation 10).
     BeforeRelu,
     /// Variance `1 / (in * blocks)`: the blocks together add as much as the input layer gave.
-    Residual,
+    Residual {
+        /// How many blocks add.
+        blocks: usize,
+    },
     /// Variance `0.0001 / in`: the untrained policy is nearly uniform and the value nearly 0.
     Head,
 }
@@ -63,14 +102,26 @@ impl Shape {
     /// No network takes more numbers or gives more logits.
     pub const MAX_INPUT: usize = 1 << 20;
 
-    /// The shape of a network for a game.
+    /// The shape of a network for a game, without a tower.
     pub fn new(info: &GameInfo, width: usize, blocks: usize) -> Self {
-        Self { observation: info.observation.clone(), actions: info.actions.clone(), width, blocks }
+        Self { observation: info.observation.clone(), actions: info.actions.clone(), width, blocks, tower: None }
+    }
+
+    /// The shape with a tower of so many channels and blocks; as it is if there are no planes or no channels.
+    pub fn with_tower(mut self, planes: Option<Planes>, channels: usize, blocks: usize) -> Self {
+        self.tower = planes.filter(|_| channels > 0).map(|planes| Tower { planes, channels, blocks });
+        self
     }
 
     /// Length of an observation.
     pub fn observation_len(&self) -> usize {
         self.observation.len()
+    }
+
+    /// How many numbers the input layer takes.
+    pub fn features_len(&self) -> usize {
+        let observation = self.observation_len();
+        self.tower.map_or(observation, |tower| tower.outputs() + observation - tower.planes.numbers())
     }
 
     /// Length of the policy head.
@@ -85,18 +136,33 @@ impl Shape {
 
     /// All tensors, from input to heads.
     pub fn parameters(&self) -> Vec<Parameter> {
-        let mut list = Vec::with_capacity(8 + 6 * self.blocks);
+        let mut list = Vec::new();
         let mut add = |name: String, dims: &[usize], init| list.push(Parameter { name, dims: dims.to_vec(), init });
         let mut layer = |name: &str, dims: &[usize], weight, bias| {
             add(format!("{name}.weight"), dims, weight);
             add(format!("{name}.bias"), &dims[..1], bias);
         };
-        let width = self.width;
-        layer("input", &[width, self.observation_len()], Init::Linear, Init::Zero);
-        for block in 0..self.blocks {
+        if let Some(Tower { planes, channels, blocks }) = self.tower {
+            layer("tower.input", &[channels, planes.channels, 3, 3], Init::Linear, Init::Zero);
+            for block in 0..blocks {
+                layer(&format!("tower.{block}.norm"), &[channels], Init::One, Init::Zero);
+                layer(&format!("tower.{block}.conv1"), &[channels, channels, 3, 3], Init::BeforeRelu, Init::Zero);
+                layer(
+                    &format!("tower.{block}.conv2"),
+                    &[channels, channels, 3, 3],
+                    Init::Residual { blocks },
+                    Init::Zero,
+                );
+            }
+            layer("tower.norm", &[channels], Init::One, Init::Zero);
+            layer("tower.squeeze", &[Tower::SQUEEZED, channels, 1, 1], Init::BeforeRelu, Init::Zero);
+        }
+        let Self { width, blocks, .. } = *self;
+        layer("input", &[width, self.features_len()], Init::Linear, Init::Zero);
+        for block in 0..blocks {
             layer(&format!("block.{block}.norm"), &[width], Init::One, Init::Zero);
             layer(&format!("block.{block}.fc1"), &[width, width], Init::BeforeRelu, Init::Zero);
-            layer(&format!("block.{block}.fc2"), &[width, width], Init::Residual, Init::Zero);
+            layer(&format!("block.{block}.fc2"), &[width, width], Init::Residual { blocks }, Init::Zero);
         }
         layer("norm", &[width], Init::One, Init::Zero);
         layer("policy", &[self.num_actions(), width], Init::Head, Init::Zero);
@@ -107,7 +173,8 @@ impl Shape {
     /// Checks that a network can have this shape.
     ///
     /// # Errors
-    /// [`NetError::Shape`] with every mistake: a size of 0 or above its limit, a name that occurs twice.
+    /// [`NetError::Shape`] with every mistake: a size of 0 or above its limit, planes that are not there, a name that occurs
+    /// twice.
     pub fn check(&self) -> Result<(), NetError> {
         let mut faults = Vec::new();
         let mut within = |what: &str, value: Option<usize>, least: usize, most: usize| {
@@ -122,6 +189,21 @@ impl Shape {
         within("number of actions", Some(self.num_actions()), 1, Self::MAX_INPUT);
         within("width", Some(self.width), 1, Self::MAX_WIDTH);
         within("number of blocks", Some(self.blocks), 0, Self::MAX_BLOCKS);
+        if let Some(Tower { planes, channels, blocks }) = self.tower {
+            within("number of planes", Some(planes.channels), 1, Self::MAX_INPUT);
+            within("height of the planes", Some(planes.height), 1, Tower::MAX_SIDE);
+            within("width of the planes", Some(planes.width), 1, Tower::MAX_SIDE);
+            within("number of channels", Some(channels), 1, Tower::MAX_CHANNELS);
+            within("number of the tower's blocks", Some(blocks), 0, Self::MAX_BLOCKS);
+            let numbers = planes.channels.checked_mul(planes.height).and_then(|n| n.checked_mul(planes.width));
+            within("length of the planes", numbers, 1, observation.unwrap_or(Self::MAX_INPUT));
+            if !channels.is_multiple_of(Tower::CHANNELS_STEP) {
+                faults.push(format!(
+                    "number of channels is {channels}, allowed are multiples of {}",
+                    Tower::CHANNELS_STEP
+                ));
+            }
+        }
         let fields = self.observation.fields().iter().map(|field| field.name.as_str());
         faults.extend(twice(fields).map(|name| format!("field '{name}' occurs twice")));
         let actions = self.actions.iter().map(String::as_str);
@@ -140,8 +222,18 @@ impl Shape {
         if self.blocks != wanted.blocks {
             list.push(format!("number of blocks is {}, wanted is {}", self.blocks, wanted.blocks));
         }
+        if self.tower != wanted.tower {
+            list.push(format!("convolutions are {}, wanted are {}", describe(self.tower), describe(wanted.tower)));
+        }
         list
     }
+}
+
+/// A tower for a person to read.
+fn describe(tower: Option<Tower>) -> String {
+    let Some(Tower { planes, channels, blocks }) = tower else { return "none".to_owned() };
+    let Planes { channels: seen, height, width } = planes;
+    format!("{blocks} blocks of {channels} channels over {seen} planes of {height} x {width}")
 }
 
 /// The names that occur a second time.
@@ -151,6 +243,7 @@ fn twice<'a>(names: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a s
 }
 
 /// A named place: where it starts and how long it is.
+#[derive(PartialEq, Eq)]
 pub(crate) struct Place<'a> {
     pub(crate) name: &'a str,
     pub(crate) start: usize,
@@ -200,7 +293,7 @@ mod tests {
 
     fn shape(fields: &[(&str, usize)], actions: &[&str], width: usize, blocks: usize) -> Shape {
         let observation = Layout::new(fields.iter().copied());
-        Shape { observation, actions: actions.iter().map(|&a| a.to_owned()).collect(), width, blocks }
+        Shape { observation, actions: actions.iter().map(|&a| a.to_owned()).collect(), width, blocks, tower: None }
     }
 
     #[test]
@@ -224,6 +317,53 @@ mod tests {
             ("value.bias", &[1]),
         ];
         assert_eq!(list, wanted);
+    }
+
+    fn with_tower(channels: usize, blocks: usize) -> Shape {
+        shape(&[("mine", 6), ("theirs", 6), ("turn", 1)], &["x"], 4, 0).with_tower(
+            Some(Planes { channels: 2, height: 2, width: 3 }),
+            channels,
+            blocks,
+        )
+    }
+
+    #[test]
+    fn a_tower_stands_before_the_input_layer() {
+        let list = with_tower(32, 1).parameters();
+        let weights = list.iter().filter(|p| p.name.ends_with("weight"));
+        let list: Vec<_> = weights.map(|p| (p.name.as_str(), p.dims.as_slice())).collect();
+        let wanted: [(&str, &[usize]); 10] = [
+            ("tower.input.weight", &[32, 2, 3, 3]),
+            ("tower.0.norm.weight", &[32]),
+            ("tower.0.conv1.weight", &[32, 32, 3, 3]),
+            ("tower.0.conv2.weight", &[32, 32, 3, 3]),
+            ("tower.norm.weight", &[32]),
+            ("tower.squeeze.weight", &[16, 32, 1, 1]),
+            ("input.weight", &[4, 97]), // 16 channels of 2 * 3 cells, and the number behind the planes
+            ("norm.weight", &[4]),
+            ("policy.weight", &[1, 4]),
+            ("value.weight", &[1, 4]),
+        ];
+        assert_eq!(list, wanted);
+    }
+
+    #[test]
+    fn without_planes_or_channels_there_is_no_tower() {
+        assert_eq!(with_tower(0, 3).tower, None);
+        assert_eq!(shape(&[("a", 5)], &["x"], 4, 0).with_tower(None, 32, 3).tower, None);
+    }
+
+    #[test]
+    fn an_impossible_tower_is_refused() {
+        let fault = |shape: &Shape| shape.check().unwrap_err().to_string();
+        assert!(fault(&with_tower(24, 1)).contains("number of channels is 24, allowed are multiples of 16"));
+        assert!(fault(&with_tower(32, 300)).contains("number of the tower's blocks is 300, allowed is 0 to 256"));
+        let planes = Planes { channels: 3, height: 2, width: 3 };
+        let few = Shape { tower: Some(Tower { planes, channels: 32, blocks: 1 }), ..with_tower(32, 1) };
+        assert!(fault(&few).contains("length of the planes is 18, allowed is 1 to 13"));
+        let found = with_tower(32, 1).differences(&with_tower(16, 2));
+        let wanted = "convolutions are 1 blocks of 32 channels over 2 planes of 2 x 3, wanted are 2 blocks of 16 channels over 2 planes of 2 x 3";
+        assert_eq!(found, [wanted]);
     }
 
     #[test]

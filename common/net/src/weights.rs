@@ -12,7 +12,7 @@ use crate::{Init, NetError, Parameter, Shape};
 /// Numbers in row-major order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
-    /// Sizes, outermost first: `[out, in]` of a weight matrix.
+    /// Sizes, outermost first: see [`Parameter::dims`].
     pub dims: Vec<usize>,
     /// The product of `dims` numbers.
     pub data: Vec<f32>,
@@ -47,7 +47,7 @@ impl Weights {
     pub fn random(shape: Shape, seed: u64) -> Result<Self, NetError> {
         shape.check()?;
         let draw = |(index, p): (usize, Parameter)| {
-            let tensor = Tensor { data: draw(&p, shape.blocks, seed, index as u64), dims: p.dims };
+            let tensor = Tensor { data: draw(&p, seed, index as u64), dims: p.dims };
             (p.name, tensor)
         };
         let tensors = shape.parameters().into_iter().enumerate().map(draw).collect();
@@ -103,15 +103,15 @@ fn fault(parameter: &Parameter, tensor: Option<&Tensor>) -> Option<String> {
 }
 
 /// Starting numbers of a tensor: uniform with the variance that its [`Init`] asks for.
-fn draw(parameter: &Parameter, blocks: usize, seed: u64, index: u64) -> Vec<f32> {
+fn draw(parameter: &Parameter, seed: u64, index: u64) -> Vec<f32> {
     let len = parameter.dims.iter().product();
-    let fan_in = *parameter.dims.last().expect("a parameter has at least one dimension") as f32;
+    let fan_in = parameter.dims[1..].iter().product::<usize>() as f32;
     let variance = match parameter.init {
         Init::Zero => return vec![0.0; len],
         Init::One => return vec![1.0; len],
         Init::Linear => 1.0 / fan_in,
         Init::BeforeRelu => 2.0 / fan_in,
-        Init::Residual => 1.0 / (fan_in * blocks as f32),
+        Init::Residual { blocks } => 1.0 / (fan_in * blocks as f32),
         Init::Head => 1e-4 / fan_in,
     };
     let bound = (3.0 * variance).sqrt(); // the variance of uniform numbers in -b..b is b^2 / 3

@@ -4,21 +4,36 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use fogfall_game::{Action, Layout, Rng, stream};
-use fogfall_net::{Net, NetEvaluator, Shape, Tensor, Weights};
+use fogfall_game::{Action, Layout, Planes, Rng, stream};
+use fogfall_net::{Net, NetEvaluator, Shape, Tensor, Tower, Weights};
 use fogfall_search::{EvalBatch, Evaluator};
 use rand::RngExt;
 
 fn shape(observation: usize, actions: usize, width: usize, blocks: usize) -> Shape {
     let observation = Layout::new([("all", observation)]);
-    Shape { observation, actions: (0..actions).map(|a| format!("a{a}")).collect(), width, blocks }
+    Shape { observation, actions: (0..actions).map(|a| format!("a{a}")).collect(), width, blocks, tower: None }
+}
+
+/// With a tower over `planes`, behind which the observation has `rest` numbers.
+fn tower_shape(planes: Planes, rest: usize, channels: usize, blocks: usize) -> Shape {
+    shape(planes.numbers() + rest, 5, 32, 1).with_tower(Some(planes), channels, blocks)
+}
+
+/// Boards of all kinds: one cell, one row, one column, long and square ones, with and without numbers behind the planes.
+fn towers() -> Vec<Shape> {
+    let kinds =
+        [(1, 1, 1, 0, 16, 1), (3, 1, 4, 2, 16, 0), (2, 5, 1, 1, 16, 2), (2, 6, 7, 0, 32, 2), (4, 3, 3, 7, 64, 1)];
+    let tower = |(planes, height, width, rest, channels, blocks)| {
+        tower_shape(Planes { channels: planes, height, width }, rest, channels, blocks)
+    };
+    kinds.into_iter().map(tower).collect()
 }
 
 /// Weights without structure: as if trained for long, all biases, scales and heads of a full size.
 fn trained(shape: Shape, seed: u64) -> Weights {
     let mut rng = stream(seed, &[]);
     let tensor = |p: fogfall_net::Parameter| {
-        let fan_in = *p.dims.last().unwrap() as f32;
+        let fan_in = p.dims[1..].iter().product::<usize>() as f32;
         let draw = |_| match p.dims.len() {
             1 => rng.random_range(-1.0..1.0),
             _ => rng.random_range(-1.0..1.0) * (3.0 / fan_in).sqrt(),
@@ -38,6 +53,46 @@ fn numbers(len: usize, rng: &mut Rng) -> Vec<f32> {
     (0..len).map(|_| if rng.random_bool(0.5) { 0.0 } else { rng.random_range(-1.0..1.0) }).collect()
 }
 
+/// The features of an observation: itself, or what the tower makes of it. Boards are `[cells][channels]`.
+fn plain_features(weights: &Weights, observation: Vec<f64>, norm: &dyn Fn(&str, &[f64]) -> Vec<f64>) -> Vec<f64> {
+    let Some(tower) = weights.shape().tower else { return observation };
+    let (height, width) = (tower.planes.height as i32, tower.planes.width as i32);
+    let cells = (height * width) as usize;
+    let convolution = |name: &str, board: &[Vec<f64>], reach: i32| -> Vec<Vec<f64>> {
+        let (weight, bias) = (weights.data(&format!("{name}.weight")), weights.data(&format!("{name}.bias")));
+        let (inputs, side) = (board[0].len(), 2 * reach + 1);
+        let at = |cell: usize, output: usize| -> f64 {
+            let mut sum = f64::from(bias[output]);
+            for (input, dy, dx) in
+                (0..inputs).flat_map(|i| (0..side).flat_map(move |y| (0..side).map(move |x| (i, y, x))))
+            {
+                let (y, x) = (cell as i32 / width + dy - reach, cell as i32 % width + dx - reach);
+                if (0..height).contains(&y) && (0..width).contains(&x) {
+                    let number = weight[(((output * inputs + input) as i32 * side + dy) * side + dx) as usize];
+                    sum += f64::from(number) * board[(y * width + x) as usize][input];
+                }
+            }
+            sum
+        };
+        (0..cells).map(|cell| (0..bias.len()).map(|output| at(cell, output)).collect()).collect()
+    };
+    let relu = |board: Vec<Vec<f64>>| -> Vec<Vec<f64>> {
+        board.into_iter().map(|cell| cell.into_iter().map(|x| x.max(0.0)).collect()).collect()
+    };
+    let normed =
+        |name: &str, board: &[Vec<f64>]| -> Vec<Vec<f64>> { board.iter().map(|cell| norm(name, cell)).collect() };
+    let planes = |cell: usize| (0..tower.planes.channels).map(|plane| observation[plane * cells + cell]).collect();
+    let mut t = convolution("tower.input", &(0..cells).map(planes).collect::<Vec<_>>(), 1);
+    for block in 0..tower.blocks {
+        let inner = relu(convolution(&format!("tower.{block}.conv1"), &normed(&format!("tower.{block}.norm"), &t), 1));
+        let added = convolution(&format!("tower.{block}.conv2"), &inner, 1);
+        t.iter_mut().flatten().zip(added.into_iter().flatten()).for_each(|(t, added)| *t += added);
+    }
+    let squeezed = relu(convolution("tower.squeeze", &normed("tower.norm", &t), 0));
+    let channel = |channel: usize| squeezed.iter().map(move |cell| cell[channel]);
+    (0..Tower::SQUEEZED).flat_map(channel).chain(observation[tower.planes.numbers()..].iter().copied()).collect()
+}
+
 /// The function as it is defined, in double precision: logits and value of one observation.
 fn plain(weights: &Weights, observation: &[f32]) -> (Vec<f64>, f64) {
     let affine = |name: &str, x: &[f64]| -> Vec<f64> {
@@ -54,7 +109,7 @@ fn plain(weights: &Weights, observation: &[f32]) -> (Vec<f64>, f64) {
         x.iter().zip(scale).zip(shift).map(one).collect()
     };
     let observation: Vec<f64> = observation.iter().map(|&x| f64::from(x)).collect();
-    let mut x = affine("input", &observation);
+    let mut x = affine("input", &plain_features(weights, observation, &norm));
     for block in 0..weights.shape().blocks {
         let hidden = affine(&format!("block.{block}.fc1"), &norm(&format!("block.{block}.norm"), &x));
         let hidden: Vec<f64> = hidden.into_iter().map(|x| x.max(0.0)).collect();
@@ -111,11 +166,12 @@ fn a_tiny_network_gives_what_was_computed_by_hand() {
 
 #[test]
 fn all_sizes_agree_with_the_plain_program() {
-    for (observation, actions, width, blocks) in
-        [(1, 1, 1, 0), (2, 2, 3, 1), (7, 3, 17, 2), (220, 60, 128, 2), (1500, 60, 64, 1), (257, 3, 256, 4)]
-    {
+    let flat = [(1, 1, 1, 0), (2, 2, 3, 1), (7, 3, 17, 2), (220, 60, 128, 2), (1500, 60, 64, 1), (257, 3, 256, 4)];
+    let flat = flat.map(|(observation, actions, width, blocks)| shape(observation, actions, width, blocks));
+    for shape in flat.into_iter().chain(towers()) {
+        let (observation, actions) = (shape.observation_len(), shape.num_actions());
         for weights in [trained, |shape, seed| Weights::random(shape, seed).unwrap()] {
-            let weights = weights(shape(observation, actions, width, blocks), 5);
+            let weights = weights(shape.clone(), 5);
             let observations = numbers(3 * observation, &mut stream(6, &[]));
             let (logits, values) = evaluator(&weights).outputs(&observations);
             for (row, observation) in observations.chunks(observation).enumerate() {
@@ -132,10 +188,11 @@ fn all_sizes_agree_with_the_plain_program() {
 
 #[test]
 fn a_row_has_the_same_bits_alone_and_in_any_batch() {
-    for (observation, actions, width) in
-        [(2, 3, 64), (7, 3, 64), (200, 60, 128), (257, 60, 256), (1500, 3, 64), (513, 60, 100)]
-    {
-        let weights = trained(shape(observation, actions, width, 2), 7);
+    let flat = [(2, 3, 64), (7, 3, 64), (200, 60, 128), (257, 60, 256), (1500, 3, 64), (513, 60, 100)];
+    let flat = flat.map(|(observation, actions, width)| shape(observation, actions, width, 2));
+    for shape in flat.into_iter().chain(towers()) {
+        let (observation, actions) = (shape.observation_len(), shape.num_actions());
+        let weights = trained(shape, 7);
         let mut evaluator = evaluator(&weights);
         let observations = numbers(70 * observation, &mut stream(8, &[]));
         let bits = |(logits, values): (Vec<f32>, Vec<f32>)| -> Vec<(Vec<u32>, u32)> {

@@ -27,4 +27,4 @@ pub use self_play::{Hung, Outlet, SelfPlay, SelfPlaySettings, SelfPlayStats};
 pub use server_flags::{NatsFlags, RedisFlags};
 pub use stages::{StageCounts, Stages};
 pub use troubles::{Trouble, Troubles};
-pub use weights::{VersionedNet, WeightsCell};
+pub use weights::{VersionedNet, WeightsCell, network_shape};

@@ -5,8 +5,15 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use fogfall_net::Net;
-use fogfall_proto::Version;
+use fogfall_game::GameInfo;
+use fogfall_net::{Net, Shape};
+use fogfall_proto::{Manifest, Version};
+
+/// The shape of a run's network.
+pub fn network_shape(manifest: &Manifest, info: &GameInfo) -> Shape {
+    let (channels, blocks) = manifest.tower.map_or((0, 0), |tower| (tower.channels, tower.blocks));
+    Shape::new(info, manifest.width, manifest.blocks).with_tower(info.planes, channels, blocks)
+}
 
 /// A network and the version it has.
 #[derive(Clone)]

@@ -34,6 +34,7 @@ fn manifest() -> Manifest {
         hidden: vec![],
         width: 8,
         blocks: 1,
+        tower: None,
         settings: Default::default(),
         log: Default::default(),
     }

@@ -42,6 +42,7 @@ fn manifest(game: &KuhnPoker) -> Manifest {
         hidden: named(&info.hidden),
         width: 8,
         blocks: 1,
+        tower: None,
         settings: Default::default(),
         log: Default::default(),
     }

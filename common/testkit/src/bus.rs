@@ -74,6 +74,7 @@ pub fn manifest() -> Manifest {
         hidden: vec![],
         width: 8,
         blocks: 1,
+        tower: None,
         settings: [("simulations".to_owned(), "64".to_owned())].into(),
         log: [("log_rows".to_owned(), "1000".to_owned())].into(),
     }

@@ -64,7 +64,7 @@ impl Games {
     pub fn of_2_kib() -> Self {
         let actions = (0..ACTIONS).map(|action| format!("action {action}")).collect();
         let observation = Layout::new([("all", OBSERVATION)]);
-        let shape = Shape { observation, actions, width: WIDTH, blocks: BLOCKS };
+        let shape = Shape { observation, actions, width: WIDTH, blocks: BLOCKS, tower: None };
         let manifest = manifest("none", None, &shape, &Layout::new::<&str>([]));
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
         let mut games = Vec::new();
@@ -139,6 +139,7 @@ fn manifest(game: &str, rules: Option<String>, shape: &Shape, hidden: &Layout) -
         hidden: named(hidden),
         width: WIDTH,
         blocks: BLOCKS,
+        tower: None,
         settings: Default::default(),
         log: Default::default(),
     }

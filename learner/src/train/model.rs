@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use fogfall_net::{NetError, Shape, Weights};
+use fogfall_game::Planes;
+use fogfall_net::{NetError, Shape, Tower, Weights};
 use tch::{Kind, Tensor};
 
 use super::device::Device;
@@ -60,16 +61,12 @@ impl Model {
 
     /// The forward pass of `[rows, observation]`; see [`Shape`] for the formula.
     pub(super) fn forward(&self, observation: &Tensor) -> Heads {
-        let width = [self.shape.width as i64];
-        let norm = |x: &Tensor, [scale, shift]: [&Tensor; 2]| {
-            x.layer_norm(width, Some(scale), Some(shift), f64::from(Shape::NORM_EPSILON), true)
-        };
         // Every layer and every norm is a pair of tensors.
         let mut pairs = self.parameters.chunks_exact(2).map(|pair| [&pair[0], &pair[1]]);
+        let features = self.shape.tower.map(|tower| climb(&tower, observation, &mut pairs));
         let mut next = || pairs.next().expect("a shape lists two tensors a layer");
-        let linear = |x: &Tensor, [weight, bias]: [&Tensor; 2]| x.linear(weight, Some(bias));
 
-        let mut x = linear(observation, next());
+        let mut x = linear(features.as_ref().unwrap_or(observation), next());
         for _ in 0..self.shape.blocks {
             let inner = norm(&x, next());
             let inner = linear(&inner, next()).relu();
@@ -93,7 +90,7 @@ impl Model {
     pub(super) fn decays(&self) -> Tensor {
         let decay = |parameter: fogfall_net::Parameter| {
             let len: usize = parameter.dims.iter().product();
-            std::iter::repeat_n(if parameter.dims.len() == 2 { 1.0 } else { 0.0 }, len)
+            std::iter::repeat_n(if parameter.dims.len() > 1 { 1.0 } else { 0.0 }, len)
         };
         let decays: Vec<f32> = self.shape.parameters().into_iter().flat_map(decay).collect();
         Tensor::from_slice(&decays).to_device(self.flat.device())
@@ -112,6 +109,40 @@ impl Model {
         let tensors: BTreeMap<_, _> = self.shape.parameters().into_iter().map(&mut tensor).collect();
         Weights::new(self.shape.clone(), tensors)
     }
+}
+
+/// `[rows, features]` of `[rows, observation]`: what a tower makes of the planes, then the numbers behind them. See [`Tower`]
+/// for the formula.
+fn climb<'a>(tower: &Tower, observation: &Tensor, pairs: &mut impl Iterator<Item = [&'a Tensor; 2]>) -> Tensor {
+    let mut next = || pairs.next().expect("a shape lists two tensors a layer");
+    let Planes { channels, height, width } = tower.planes;
+    let [channels, height, width, numbers] = [channels, height, width, tower.planes.numbers()].map(|len| len as i64);
+    let convolve = |x: &Tensor, [weight, bias]: [&Tensor; 2]| {
+        let border = weight.size()[2] / 2;
+        x.conv2d(weight, Some(bias), [1, 1], [border, border], [1, 1], 1)
+    };
+    // Channels are the last dimension of a norm, and the second of a convolution.
+    let cell_norm = |x: &Tensor, pair| norm(&x.permute([0, 2, 3, 1]), pair).permute([0, 3, 1, 2]);
+
+    let planes = observation.narrow(1, 0, numbers).view([-1, channels, height, width]);
+    let mut x = convolve(&planes, next());
+    for _ in 0..tower.blocks {
+        let inner = cell_norm(&x, next());
+        let inner = convolve(&inner, next()).relu();
+        x = &x + convolve(&inner, next());
+    }
+    let x = cell_norm(&x, next());
+    let squeezed = convolve(&x, next()).relu().flatten(1, -1);
+    Tensor::cat(&[squeezed, observation.narrow(1, numbers, observation.size()[1] - numbers)], 1)
+}
+
+fn linear(x: &Tensor, [weight, bias]: [&Tensor; 2]) -> Tensor {
+    x.linear(weight, Some(bias))
+}
+
+/// LayerNorm over the last dimension.
+fn norm(x: &Tensor, [scale, shift]: [&Tensor; 2]) -> Tensor {
+    x.layer_norm(scale.size(), Some(scale), Some(shift), f64::from(Shape::NORM_EPSILON), true)
 }
 
 /// All numbers of weights, in the order of the shape.

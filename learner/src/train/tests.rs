@@ -4,7 +4,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use fogfall_game::{Layout, Rng, stream};
+use fogfall_game::{Layout, Planes, Rng, stream};
 use fogfall_net::{Net, NetEvaluator, Shape, Weights};
 use rand::RngExt;
 
@@ -19,7 +19,12 @@ const ACTIONS: usize = 5;
 
 fn shape(width: usize, blocks: usize) -> Shape {
     let observation = Layout::new([("seen", 4), ("past", 3)]);
-    Shape { observation, actions: (0..ACTIONS).map(|a| format!("a{a}")).collect(), width, blocks }
+    Shape { observation, actions: (0..ACTIONS).map(|a| format!("a{a}")).collect(), width, blocks, tower: None }
+}
+
+/// The same with convolutions over the first six numbers.
+fn tower_shape(channels: usize, blocks: usize) -> Shape {
+    shape(16, 1).with_tower(Some(Planes { channels: 1, height: 2, width: 3 }), channels, blocks)
 }
 
 fn settings() -> TrainSettings {
@@ -214,14 +219,15 @@ fn biases_and_norms_do_not_decay() {
     let empty = Batch { policy_weight: vec![0.0; 8], value_weight: vec![0.0; 8], ..batch(8, 1) };
     for optimizer in [Optimizer::AdamW, Optimizer::Sgd] {
         let decaying = TrainSettings { optimizer, weight_decay: 0.1, learning_rate: 0.1, ..settings() };
-        let mut trainer = trainer(&decaying);
+        let weights = Weights::random(tower_shape(16, 1), 1).unwrap();
+        let mut trainer = Trainer::new(&weights, &decaying, Device::CPU);
         let before = trainer.weights().unwrap();
         let report = trainer.step(&empty);
         assert!(!report.skipped && report.loss.policy == 0.0 && report.loss.value == 0.0);
         let after = trainer.weights().unwrap();
         for (name, tensor) in before.tensors() {
             let same = tensor.data == after.data(name);
-            assert_eq!(same, tensor.dims.len() == 1, "{optimizer:?} {name}"); // only matrices decay
+            assert_eq!(same, tensor.dims.len() == 1, "{optimizer:?} {name}"); // only matrices and kernels decay
         }
     }
 }
@@ -243,12 +249,13 @@ fn difference(weights: &Weights) -> f32 {
 #[test]
 fn the_trained_network_is_the_one_that_plays() {
     set_threads(1);
-    for (width, blocks) in [(16, 2), (33, 0), (128, 3)] {
-        let random = Weights::random(shape(width, blocks), 7).unwrap();
-        assert!(difference(&random) < 1e-5, "random weights, width {width}");
+    let towers = [tower_shape(16, 0), tower_shape(48, 2)];
+    for shape in [shape(16, 2), shape(33, 0), shape(128, 3)].into_iter().chain(towers) {
+        let random = Weights::random(shape.clone(), 7).unwrap();
+        assert!(difference(&random) < 1e-5, "random weights of {shape:?}");
         let mut trainer = Trainer::new(&random, &settings(), Device::CPU);
         run(&mut trainer, 0..100);
-        assert!(difference(&trainer.weights().unwrap()) < 1e-5, "trained weights, width {width}");
-        assert!(difference(&trainer.averaged().unwrap()) < 1e-5, "averaged weights, width {width}");
+        assert!(difference(&trainer.weights().unwrap()) < 1e-5, "trained weights of {shape:?}");
+        assert!(difference(&trainer.averaged().unwrap()) < 1e-5, "averaged weights of {shape:?}");
     }
 }
