@@ -16,13 +16,14 @@ use serde::Serialize;
 use crate::{
     agent::{AgentFlags, ChoiceFlags},
     cluster::{IngestOrder, PlayOrder},
-    commands::CHECK_CONFIG,
+    commands::{CHECK_CONFIG, REFEREE},
     engine::Engine,
     exact::Exact,
     ingest,
     ladder::{self, Ladder, RunWeights},
     matches::Match,
     promote::{EXIT_UNDECIDED, Promote, PromoteFlags},
+    referee::refereed,
     replay::Replay,
     rules::{Check, RulesReport},
     seams::Seams,
@@ -53,6 +54,7 @@ pub fn run<S: GameSet>(matches: &ArgMatches, seams: &Seams) -> anyhow::Result<Ex
                 pairs: pairs(matches, "games"),
                 seed: seed_of(matches),
                 flags: flags::<S>(matches)?,
+                referee: matches.get_flag(REFEREE).then_some(refereed::<S>),
             };
             print(matches, &with::<S, _>(matches, order)??)
         }

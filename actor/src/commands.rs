@@ -16,6 +16,9 @@ use crate::{
 /// The flag by which a service only checks its settings.
 pub const CHECK_CONFIG: &str = "check-config";
 
+/// The flag by which a match has a referee.
+pub const REFEREE: &str = "referee";
+
 /// What an agent can be, for help.
 const AGENTS: &str = "\
 Agents:
@@ -61,7 +64,8 @@ pub fn command<S: GameSet>() -> Command {
              took each side: CPU time of the playing threads, evaluations, simulations.",
         )
         .after_long_help(AGENTS)
-        .args([game(), rules(), agent("a", "First agent"), agent("b", "Second agent"), games_arg("400", ""), seed(), json()]);
+        .args([game(), rules(), agent("a", "First agent"), agent("b", "Second agent"), games_arg("400", ""), referee()])
+        .args([seed(), json()]);
     let exact = Command::new("exact")
         .about("Measures an agent exactly in a small game: mistakes in all positions, or NashConv")
         .after_long_help(AGENTS)
@@ -265,6 +269,12 @@ fn seed() -> Arg {
         .value_parser(value_parser!(u64))
         .default_value("1")
         .help("Root of all randomness")
+}
+
+fn referee() -> Arg {
+    let help = "Also ask both agents for their move in each of the referee's solved positions, and print in what share of \
+                them they keep the game-theoretic value";
+    Arg::new(REFEREE).long(REFEREE).action(ArgAction::SetTrue).help(help)
 }
 
 fn json() -> Arg {

@@ -22,6 +22,7 @@ mod ladder;
 mod matches;
 mod parts;
 mod promote;
+mod referee;
 pub mod replay;
 mod rules;
 mod seams;

@@ -16,6 +16,7 @@ use crate::{
     agent::{AgentFlags, AgentSpec},
     equal_cpu::equal_cpu,
     parts::in_parts,
+    referee::{Judgement, Refereed, referee},
 };
 
 /// Games in progress a thread.
@@ -127,6 +128,8 @@ pub struct Match {
     pub seed: u64,
     /// How agents search and choose, but for their own settings.
     pub flags: AgentFlags,
+    /// A referee judges both agents; with it, who else has one if this game has none.
+    pub referee: Option<Refereed>,
 }
 
 /// A match and its numbers, from the first agent's side.
@@ -140,6 +143,8 @@ pub struct MatchReport {
     pub sides: [Side; 2],
     /// Simulations that were found to take the other side's CPU time, if that was asked for.
     pub equal_cpu_simulations: Option<u32>,
+    /// What the referee says, if it was asked.
+    pub referee: Option<Judgement>,
     /// The numbers.
     #[serde(flatten)]
     pub stats: MatchStats,
@@ -158,8 +163,11 @@ impl fmt::Display for MatchReport {
         }
         writeln!(f)?;
         write_sides(&self.sides, f)?;
-        match self.equal_cpu_simulations {
-            Some(found) => write!(f, "\nsearch:cpu: {found} simulations take about the other side's CPU time"),
+        if let Some(found) = self.equal_cpu_simulations {
+            write!(f, "\nsearch:cpu: {found} simulations take about the other side's CPU time")?;
+        }
+        match &self.referee {
+            Some(judgement) => judgement.write(&self.sides, f),
             None => Ok(()),
         }
     }
@@ -170,6 +178,7 @@ impl GameVisitor for Match {
 
     fn visit<G: Game>(self, game: Arc<G>) -> Self::Out {
         let [a, b] = &self.agents;
+        let referee = self.referee.map(|refereed| referee(&*game, refereed)).transpose()?;
         let mut specs = [AgentSpec::parse(a, &*game, &self.flags)?, AgentSpec::parse(b, &*game, &self.flags)?];
         let equal_cpu_simulations = equal_cpu(&game, &mut specs, self.pairs, self.seed)?;
         let [a, b] = &specs;
@@ -179,6 +188,7 @@ impl GameVisitor for Match {
             seed: self.seed,
             sides: [Side::of(a, &efforts[0]), Side::of(b, &efforts[1])],
             equal_cpu_simulations,
+            referee: referee.map(|referee| Judgement::of(&game, &referee, [a, b], self.seed)),
             stats: MatchStats::of(&pairs),
         })
     }

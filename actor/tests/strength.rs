@@ -32,6 +32,30 @@ fn sides_of_a_match_differ_in_what_each_was_given_and_tell_what_a_move_took() {
 }
 
 #[test]
+fn a_referee_says_how_often_each_side_keeps_the_value() {
+    let args = ["match", "--game", "connect_four", "--a", "search:400", "--b", "random", "--games", "4", "--referee"];
+    let (code, out, error) = actor(&[&args[..], &["--json"]].concat());
+    assert_eq!(code, 0, "{error}");
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(report["referee"]["positions"], 120);
+    let kept = |side: usize, key: &str| report["referee"]["kept"][side][key].as_f64().unwrap();
+    // Of all moves in these positions 54 % keep the value; 95 % of random players are within 2 * sqrt(0.25 / 120) = 0.09.
+    assert!(kept(0, "mean") > 0.75 && (0.4..0.68).contains(&kept(1, "mean")), "{out}");
+    assert!(kept(0, "low") < kept(0, "mean") && kept(0, "mean") < kept(0, "high"), "{out}");
+
+    let (_, out, _) = actor(&args);
+    let (_, table) = out.split_once("\n\nreferee: share of moves that keep the game-theoretic value").unwrap();
+    assert!(table.starts_with(", in 120 positions\nsearch:400  0.") && table.contains("\nrandom      0."), "{out}");
+}
+
+#[test]
+fn a_game_without_a_referee_names_those_with_one() {
+    let (code, out, error) = actor(&["match", "--game", "kuhn_poker", "--a", "random", "--b", "random", "--referee"]);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert_eq!(error, "error: kuhn_poker has no referee; games with one: connect_four, tic_tac_toe\n");
+}
+
+#[test]
 fn an_agents_unknown_setting_is_bad_usage() {
     let (code, _, error) = actor(&["match", "--game", "kuhn_poker", "--a", "search:5,beleif=reach", "--b", "random"]);
     assert_eq!(code, 2);

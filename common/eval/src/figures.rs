@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use fogfall_game::{Game, mix, stream};
 use fogfall_search::{Choice, Decision, EvalBatch, Gathered, Search};
-use fogfall_selfplay::Searcher;
+use fogfall_selfplay::{Agent, Searcher};
+use rand::RngExt;
 
 use crate::{ExactError, GameTree, Profile, Referee, Verdict, connect_four};
 
@@ -50,6 +51,16 @@ impl<G: Game> ExactFigures<G> {
         GameTree::lay_out(game, &root, max_size).ok().map(Self::NashConv)
     }
 
+    /// The referee of a game that has one: its own fixed positions, or all that can be reached; none for games with chance or
+    /// hidden facts, and for large ones.
+    pub fn referee(game: &G) -> Option<Referee<G::View>> {
+        // Others would be laid out in vain.
+        match game.info().is_deterministic().then(|| Self::new(game))?? {
+            Self::Mistakes(referee) | Self::Kept(referee) => Some(referee),
+            Self::NashConv(_) => None,
+        }
+    }
+
     /// What the figure is called.
     pub fn name(&self) -> String {
         match self {
@@ -66,9 +77,22 @@ impl<G: Game> ExactFigures<G> {
     pub fn measure(&self, game: &Arc<G>, player: &mut Searcher, seed: u64) -> Result<f64, ExactError> {
         match self {
             Self::Mistakes(referee) => Ok(verdict(game, referee, player, seed).mistakes as f64),
-            Self::Kept(referee) => Ok(verdict(game, referee, player, seed).kept()),
+            Self::Kept(referee) => {
+                let verdict = verdict(game, referee, player, seed);
+                Ok(1.0 - verdict.mistakes as f64 / verdict.decisions as f64)
+            }
             Self::NashConv(tree) => Ok(tree.exploitability(&played_profile(game, tree, player, seed)?).nash_conv),
         }
+    }
+}
+
+/// What any agent does in the referee's positions, one decision each. Nothing is hidden there, so a cheat searches as others do.
+pub fn judge<G: Game>(game: &Arc<G>, referee: &Referee<G::View>, agent: &mut Agent, seed: u64) -> Verdict {
+    let mut rng = stream(seed, &[]);
+    match agent {
+        Agent::Random => referee.judge(|_, legal| legal[rng.random_range(0..legal.len())]),
+        Agent::Expert(name) => referee.judge(|view, legal| game.expert_move(name, view, legal, &mut rng)),
+        Agent::Search(searcher) | Agent::Cheat(searcher) => verdict(game, referee, searcher, seed),
     }
 }
 
@@ -173,6 +197,7 @@ mod tests {
     use fogfall_search::{Budget, Evaluator, Rollout, SearchSettings, Uniform};
 
     use super::*;
+    use crate::SolvedPosition;
 
     fn player(game: &impl Game, evaluator: Box<dyn Evaluator>, simulations: u32) -> Searcher {
         Searcher {
@@ -207,6 +232,28 @@ mod tests {
         };
         let (few, many) = (kept(2), kept(800));
         assert!((0.4..0.7).contains(&few) && (0.8..=1.0).contains(&many), "{few} with 2 simulations, {many} with 800");
+    }
+
+    #[test]
+    fn an_agent_that_moves_at_random_keeps_the_value_as_often_as_moves_do() {
+        let game = Arc::new(ConnectFour::new());
+        let referee = ExactFigures::referee(&*game).unwrap();
+        let good = |p: &SolvedPosition<_>| p.values.iter().filter(|&&value| value == p.value()).count();
+        let odds = referee.decisions().iter().map(|p| good(p) as f64 / p.legal.len() as f64);
+        let expected = odds.sum::<f64>() / 120.0;
+        let kept = judge(&game, &referee, &mut Agent::Random, 1).kept().unwrap();
+        assert!(kept.low < expected && expected < kept.high && kept.samples == 120, "{kept}, not {expected}");
+    }
+
+    #[test]
+    fn where_nothing_is_hidden_a_cheat_moves_as_an_honest_search_does() {
+        let game = Arc::new(TicTacToe::new());
+        let referee = ExactFigures::referee(&*game).unwrap();
+        let searcher = || Box::new(player(&*game, Box::new(Rollout), 10));
+        let honest = judge(&game, &referee, &mut Agent::Search(searcher()), 1);
+        assert_eq!(judge(&game, &referee, &mut Agent::Cheat(searcher()), 1), honest);
+        assert!(honest.mistakes > 0 && honest.kept().unwrap().samples == 4520);
+        assert!(ExactFigures::referee(&KuhnPoker::new()).is_none());
     }
 
     #[test]

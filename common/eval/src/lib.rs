@@ -32,7 +32,7 @@ pub use cfr::Cfr;
 pub use connect_four::ConnectFourSolver;
 pub use elo::{Meeting, ratings};
 pub use exact::{Exploitability, Policy, nash_conv};
-pub use figures::{ExactFigures, decide_all, played_profile};
+pub use figures::{ExactFigures, decide_all, judge, played_profile};
 pub use game_tree::{ExactError, GameTree, Profile};
 pub use interval::Interval;
 pub use match_stats::MatchStats;

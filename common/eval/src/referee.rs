@@ -6,6 +6,8 @@ use std::collections::HashMap;
 use fogfall_game::{Action, Game, Turn};
 use thiserror::Error;
 
+use crate::Interval;
+
 /// Why a game cannot be refereed.
 #[derive(Debug, Error, PartialEq)]
 pub enum RefereeError {
@@ -63,9 +65,9 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The share of positions in which the player kept the value; 1 if there is none.
-    pub fn kept(&self) -> f64 {
-        1.0 - self.mistakes as f64 / self.decisions.max(1) as f64
+    /// The share of positions in which the player kept the value; none if there are no positions.
+    pub fn kept(&self) -> Option<Interval> {
+        Interval::of_share(self.decisions - self.mistakes, self.decisions)
     }
 }
 
