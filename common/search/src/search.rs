@@ -286,13 +286,12 @@ impl<G: Game> Search<G> {
             self.ask_root(lane, batch);
             return Gathered::Asked;
         }
-        let game = Arc::clone(&self.game);
         for _ in 0..self.settings.free_simulations.max(1) {
             if self.is_done() {
                 self.tell_ancestors();
                 return Gathered::Done;
             }
-            if self.simulate(&game, lane, batch) {
+            if self.simulate(lane, batch) {
                 return Gathered::Asked;
             }
         }
@@ -336,13 +335,13 @@ impl<G: Game> Search<G> {
     }
 
     /// One walk from the root, or the rest of one; true if it waits for the network.
-    fn simulate(&mut self, game: &G, lane: u32, batch: &mut EvalBatch) -> bool {
+    fn simulate(&mut self, lane: u32, batch: &mut EvalBatch) -> bool {
         let Descent { mut world, mut node, mut rng } = self.suspended.take().unwrap_or_else(|| self.set_out());
         loop {
-            let mover = match world.turn(game) {
+            let mover = match world.turn(&self.game) {
                 Turn::Player(mover) => mover,
                 Turn::Over => {
-                    self.back_up(node, world.payoff(game) / game.info().value_scale);
+                    self.back_up(node, world.payoff(&self.game) / self.game.info().value_scale);
                     return false;
                 }
                 Turn::Chance => unreachable!("advance ends at a player or at the end"),
@@ -354,7 +353,7 @@ impl<G: Game> Search<G> {
                 if node == self.root {
                     self.legal.clone_from(&self.root_legal);
                 } else {
-                    world.legal(game, &mut self.legal);
+                    world.legal(&self.game, &mut self.legal);
                     if !self.tree.node(node).evaluated || !covers(self.tree.edges(node), &self.legal) {
                         self.ask(world, node, mover, false, rng, lane, batch);
                         return true;
@@ -366,8 +365,8 @@ impl<G: Game> Search<G> {
                 }
                 self.step(node, false)
             };
-            world.advance(game, action, &mut rng);
-            node = self.descend(&world, game);
+            world.advance(&self.game, action, &mut rng);
+            node = self.descend(&world);
         }
     }
 
@@ -411,9 +410,8 @@ impl<G: Game> Search<G> {
             }
         }
         self.path.push((node, self.tree.edge_id(node, chosen)));
-        let game = Arc::clone(&self.game);
-        world.advance(&game, action, &mut rng);
-        let node = self.descend(&world, &game);
+        world.advance(&self.game, action, &mut rng);
+        let node = self.descend(&world);
         self.suspended = Some(Descent { world, node, rng });
     }
 
@@ -434,8 +432,8 @@ impl<G: Game> Search<G> {
     }
 
     /// The node below the last edge of the path, in the situation that `world` has come to.
-    fn descend(&mut self, world: &World<G>, game: &G) -> NodeId {
-        let mover = match world.turn(game) {
+    fn descend(&mut self, world: &World<G>) -> NodeId {
+        let mover = match world.turn(&self.game) {
             Turn::Player(mover) => mover,
             _ => Node::OVER,
         };
