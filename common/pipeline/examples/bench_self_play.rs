@@ -1,8 +1,8 @@
-//! What self-play of `battle` costs besides its network, and how much of the bare network's rate is left; by default
+//! What self-play of a game costs besides its network, and how much of the bare network's rate is left; by default
 //! settings, on one thread. Figures for a page, not a test: nothing fails.
 //!
-//! `cargo run -p fogfall-pipeline --example bench_self_play [-- SECONDS [WEIGHTS]]`: seconds of CPU time for each
-//! figure, 5 by default, and trained weights in place of random ones of two sizes.
+//! `cargo run -p fogfall-pipeline --example bench_self_play [-- SECONDS [GAME [WEIGHTS]]]`: seconds of CPU time for each
+//! figure, 5 by default; `battle` by default; and trained weights in place of random ones of two sizes.
 //!
 //! All times are CPU time of this thread, so other load matters little. Three workers and the bare network take turns
 //! every few milliseconds and meet the same conditions. All workers play the same games, since neither the evaluation
@@ -16,8 +16,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fogfall_game::{Action, Actions, Game, GameInfo, Rng, Seat, Turn, stream};
-use fogfall_games::Battle;
+use fogfall_game::{Action, Actions, Game, GameInfo, GameSet, GameVisitor, Rng, Seat, Turn, stream};
+use fogfall_games::Shipped;
 use fogfall_net::{Net, NetEvaluator, Shape, Weights};
 use fogfall_pipeline::{PlayFlags, SearchFlags};
 use fogfall_proto::{Trajectory, Version, WIRE_VERSION};
@@ -33,26 +33,43 @@ const CACHE_ENTRIES: usize = 16_384;
 const TURN: u64 = 64;
 /// Rounds before anything counts: slots begin their games together and must drift apart.
 const WARM_UP: u64 = 4096;
-/// What the product promises.
-const LIMIT_US: f64 = 5.0;
+/// What the product promises for some games, us of CPU time.
+const LIMITS_US: [(&str, f64); 2] = [("battle", 3.0), ("connect_four", 1.5)];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let seconds: f64 = arguments.next().map_or(Ok(5.0), |text| text.parse())?;
-    let game = Arc::new(Battle::new(None)?);
-    let weights = match arguments.next() {
-        Some(file) => vec![Weights::from_bytes(&std::fs::read(file)?)?],
-        None => {
-            let random = |(width, blocks)| Weights::random(Shape::new(game.info(), width, blocks), 1);
-            [(128, 2), (256, 4)].into_iter().map(random).collect::<Result<_, _>>()?
-        }
-    };
-    let clock_ns = probe::clock_ns();
-    let budget = Duration::from_secs_f64(seconds).as_nanos() as u64;
-    let columns: Vec<Figures> =
-        weights.iter().map(|weights| measure(&game, Arc::new(Net::new(weights)), budget, clock_ns)).collect();
-    print(&game, &columns);
-    Ok(())
+    let game = arguments.next().unwrap_or_else(|| "battle".to_owned());
+    let weights = arguments.next().map(|file| Weights::from_bytes(&std::fs::read(file)?).map_err(Box::from));
+    let weights: Option<Result<_, Box<dyn std::error::Error>>> = weights;
+    Shipped::with(&game, None, Bench { seconds, weights: weights.transpose()? })?
+}
+
+struct Bench {
+    /// CPU time for each figure.
+    seconds: f64,
+    /// Random ones of two sizes if none.
+    weights: Option<Weights>,
+}
+
+impl GameVisitor for Bench {
+    type Out = Result<(), Box<dyn std::error::Error>>;
+
+    fn visit<G: Game>(self, game: Arc<G>) -> Self::Out {
+        let weights = match self.weights {
+            Some(weights) => vec![weights],
+            None => {
+                let random = |(width, blocks)| Weights::random(Shape::new(game.info(), width, blocks), 1);
+                [(128, 2), (256, 4)].into_iter().map(random).collect::<Result<_, _>>()?
+            }
+        };
+        let clock_ns = probe::clock_ns();
+        let budget = Duration::from_secs_f64(self.seconds).as_nanos() as u64;
+        let columns: Vec<Figures> =
+            weights.iter().map(|weights| measure(&game, Arc::new(Net::new(weights)), budget, clock_ns)).collect();
+        print(game.info(), &columns);
+        Ok(())
+    }
 }
 
 /// CPU time of this thread, ns.
@@ -132,7 +149,7 @@ impl<G: Game> Pass<G> {
     }
 }
 
-/// The bare network: batches of positions of the game, again and again.
+/// The bare network: batches of positions of the game, eight decisions in or the last ones, again and again.
 struct Bare {
     evaluator: NetEvaluator,
     batch: EvalBatch,
@@ -149,16 +166,15 @@ impl Bare {
             let mut state = game.start(&mut rng);
             game.settle(&mut state, &mut rng);
             for ply in 0.. {
-                let Turn::Player(mover) = game.turn(&state) else {
-                    unreachable!("a fight lasts more than 8 decisions")
-                };
+                let Turn::Player(mover) = game.turn(&state) else { unreachable!("the last decision ends the walk") };
                 game.legal(&state, &mut legal);
-                if ply == 8 {
+                let mut next = state.clone();
+                game.advance(&mut next, legal[rng.random_range(0..legal.len())], &mut rng);
+                if ply == 8 || game.turn(&next) == Turn::Over {
                     game.observe(&state, mover, batch.push(lane as u32, &legal));
                     break;
                 }
-                let action = legal[rng.random_range(0..legal.len())];
-                game.advance(&mut state, action, &mut rng);
+                state = next;
             }
         }
         Self { evaluator: NetEvaluator::new(Arc::clone(net)), batch, cpu_ns: 0, rows: 0 }
@@ -190,11 +206,10 @@ struct Figures {
     decisions: f64,
 }
 
-fn measure(game: &Arc<Battle>, net: Arc<Net>, budget: u64, clock_ns: f64) -> Figures {
+fn measure<G: Game>(game: &Arc<G>, net: Arc<Net>, budget: u64, clock_ns: f64) -> Figures {
     let mut plain = Pass::new(Arc::clone(game), &net, 0);
     let mut cached = Pass::new(Arc::clone(game), &net, CACHE_ENTRIES);
-    let probes = Arc::new(probe::Probed(Battle::new(None).expect("the shipped rules hold")));
-    let mut probed = Pass::new(probes, &net, 0);
+    let mut probed = Pass::new(Arc::new(probe::Probed(Arc::clone(game))), &net, 0);
     let mut bare = Bare::new(&**game, &net);
     let counts = cached.worker.counts();
     probe::reset();
@@ -240,12 +255,12 @@ fn measure(game: &Arc<Battle>, net: Arc<Net>, budget: u64, clock_ns: f64) -> Fig
     }
 }
 
-fn print(game: &Battle, columns: &[Figures]) {
+fn print(info: &GameInfo, columns: &[Figures]) {
     let simulations = SearchFlags::default().simulations;
     println!(
         "self-play of {}: {SLOTS} slots, {simulations} simulations a move, observation {}, one thread",
-        game.info().name,
-        game.info().observation_len()
+        info.name,
+        info.observation_len()
     );
     println!("us of CPU time for each simulation that asked for an evaluation");
     let line = |name: &str, figure: &dyn Fn(&Figures) -> f64| {
@@ -268,13 +283,15 @@ fn print(game: &Battle, columns: &[Figures]) {
     }
     for column in columns {
         let Figures { width, non_network, .. } = column;
-        println!("non-network CPU per simulation at width {width}: {non_network:.2} us (limit {LIMIT_US} us)");
+        let limit = LIMITS_US.iter().find(|(game, _)| *game == info.name);
+        let limit = limit.map_or_else(String::new, |(_, us)| format!(" (limit {us} us)"));
+        println!("non-network CPU per simulation at width {width}: {non_network:.2} us{limit}");
     }
 }
 
 /// A game whose methods are timed: every few calls, so that the others run as they always do.
 mod probe {
-    use super::{Action, Actions, Cell, Duration, Game, GameInfo, Instant, Rng, Seat, Turn};
+    use super::{Action, Actions, Arc, Cell, Duration, Game, GameInfo, Instant, Rng, Seat, Turn};
 
     /// Calls from one that is timed to the next; a prime, so that it falls in step with nothing.
     const EVERY: u64 = 17;
@@ -344,7 +361,7 @@ mod probe {
         })
     }
 
-    pub(super) struct Probed<G>(pub(super) G);
+    pub(super) struct Probed<G>(pub(super) Arc<G>);
 
     impl<G: Game> Game for Probed<G> {
         type State = G::State;
