@@ -49,7 +49,11 @@ fn leaks_are_found<G: Game>(game: impl Fn() -> G, settings: &Settings, leaks: &[
     for &leak in leaks {
         let violations = check(&Leaky::new(game(), leak), settings).unwrap_err();
         let found = violations.iter().any(|violation| leak.breaks().contains(&violation.rule));
-        assert!(found, "{leak:?}:\n{}", explain(violations));
+        let told = violations.iter().all(|violation| {
+            let Violation { first, .. } = violation;
+            first.contains("expected ") && first.contains("found")
+        });
+        assert!(found && told, "{leak:?}:\n{}", explain(violations));
     }
 }
 
@@ -125,7 +129,9 @@ fn a_violation_names_the_position_and_what_to_do() {
     let violations = check(&Leaky::new(KuhnPoker::new(), Leak::Observation), &Settings::default()).unwrap_err();
     let text = explain(violations);
     assert!(text.contains("ObservationInvariance broken"), "{text}");
-    assert!(text.contains("cards "), "{text}");
+    assert!(text.contains("expected seat 0 to observe in a world ") && text.contains(" of field '"), "{text}");
+    assert!(text.contains("cards ") && text.contains("  where: seed 1, game "), "{text}");
+    assert!(text.contains("look at observe() and determinize()"), "{text}");
     assert!(text.contains("observe() must be a function of the seat's view"), "{text}");
 }
 

@@ -1,19 +1,40 @@
-//! Every rule of the contract that is not about leaks is found broken when it is: Kuhn poker with one fault.
+//! Every rule of the contract that is not about leaks is found broken when it is: Kuhn poker with one fault. What the suite says
+//! then tells the game's author what was expected, what was found, where, and which methods to look at.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use fogfall_game::contract::{Rule, Settings, check};
+use fogfall_game::contract::{Rule, Settings, Violation, check};
 use fogfall_game::{Action, Actions, Game, GameInfo, Planes, Rng, Seat, Symmetry, Turn};
 use fogfall_games::{BET, Deal, Hand, KuhnPoker, PASS, TicTacToe};
 use serde::{Deserialize, Serialize};
 
-/// Kuhn poker that breaks one rule.
+/// Kuhn poker with one fault.
 struct Faulty {
     game: KuhnPoker,
     info: GameInfo,
-    fault: Option<Rule>,
+    fault: Option<Fault>,
+    /// Calls of apply, where a game should count nothing.
+    applied: AtomicU16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    /// Breaks a rule in the plainest way.
+    Of(Rule),
+    /// One action more than it names.
+    Unnamed,
+    /// Nobody may do anything.
+    Stuck,
+    /// Every third action is taken for the other one.
+    Wanders,
+    /// The payoff is no number.
+    NoNumber,
+    /// The payoff cannot be told.
+    Panics,
+    /// Cards are dealt, and info() says that nothing is drawn.
+    SaysNoChance,
 }
 
 /// A deal, with a count of moves that clones share.
@@ -31,20 +52,26 @@ struct Forgetful {
 }
 
 impl Faulty {
-    fn new(fault: Option<Rule>) -> Self {
+    fn new(fault: Option<Fault>) -> Self {
         let game = KuhnPoker::new();
         let mut info = game.info().clone();
         match fault {
-            Some(Rule::Info) => info.value_scale = 0.0,
-            Some(Rule::Length) => info.max_decisions = 2, // pass, bet, answer: 3
-            Some(Rule::Payoff) => info.value_bound = 1.0, // a called bet pays 2
+            Some(Fault::Of(Rule::Info)) => info.value_scale = 0.0,
+            Some(Fault::Of(Rule::Length)) => info.max_decisions = 2, // pass, bet, answer: 3
+            Some(Fault::Of(Rule::Payoff)) => info.value_bound = 1.0, // a called bet pays 2
+            Some(Fault::Unnamed) => info.actions.truncate(1),
+            Some(Fault::SaysNoChance) => info.has_chance = false,
             _ => {}
         }
-        Self { game, info, fault }
+        Self { game, info, fault, applied: AtomicU16::new(0) }
     }
 
     fn is(&self, rule: Rule) -> bool {
-        self.fault == Some(rule)
+        self.has(Fault::Of(rule))
+    }
+
+    fn has(&self, fault: Fault) -> bool {
+        self.fault == Some(fault)
     }
 
     fn shared(&self, deal: Deal) -> Shared {
@@ -73,6 +100,9 @@ impl Game for Faulty {
         if self.is(Rule::Legal) {
             out.reverse();
         }
+        if self.has(Fault::Stuck) {
+            out.clear();
+        }
     }
 
     fn chance(&self, state: &Shared, out: &mut Vec<(Action, f32)>) {
@@ -88,7 +118,9 @@ impl Game for Faulty {
 
     fn apply(&self, state: &mut Shared, action: Action) {
         state.moves.fetch_add(1, Ordering::Relaxed);
-        self.game.apply(&mut state.deal, action);
+        let third = self.applied.fetch_add(1, Ordering::Relaxed) % 3 == 2;
+        let wanders = third && self.has(Fault::Wanders) && self.turn(state) != Turn::Chance;
+        self.game.apply(&mut state.deal, if wanders { BET - action } else { action });
     }
 
     fn advance(&self, state: &mut Shared, action: Action, rng: &mut Rng) {
@@ -103,7 +135,8 @@ impl Game for Faulty {
     }
 
     fn payoff(&self, state: &Shared) -> f32 {
-        self.game.payoff(&state.deal)
+        assert!(!self.has(Fault::Panics), "nobody has won");
+        if self.has(Fault::NoNumber) { f32::NAN } else { self.game.payoff(&state.deal) }
     }
 
     fn view(&self, state: &Shared, seat: Seat) -> Forgetful {
@@ -179,15 +212,73 @@ fn each_fault_is_found_under_its_own_rule() {
         Rule::Expert,
         Rule::Clone,
     ] {
-        let violations = check(&Faulty::new(Some(rule)), &SETTINGS).unwrap_err();
-        assert!(violations.iter().any(|violation| violation.rule == rule), "{rule:?}: {violations:?}");
+        told(Fault::Of(rule), rule);
+    }
+}
+
+/// The text on a rule that a fault breaks.
+fn told(fault: Fault, rule: Rule) -> (Violation, String) {
+    let violations = check(&Faulty::new(Some(fault)), &SETTINGS).unwrap_err();
+    let found = violations.iter().find(|violation| violation.rule == rule);
+    let violation = found.unwrap_or_else(|| panic!("{fault:?}: {violations:?}")).clone();
+    let text = violation.to_string();
+    for part in ["expected ", "found", &format!("; look at {}\n", rule.methods()), "\n  to do: "] {
+        assert!(text.contains(part), "{text}");
+    }
+    (violation, text)
+}
+
+#[test]
+fn an_author_is_told_what_was_expected_what_was_found_and_where_to_look() {
+    for (fault, rule, words) in [
+        (Fault::Unnamed, Rule::Legal, "all below 1 (as many as info().actions names); found [0, 1], at"),
+        (Fault::Stuck, Rule::Legal, "at least one, all below 2 (as many as info().actions names); found [], at"),
+        (
+            Fault::Wanders,
+            Rule::Clone,
+            "expected the same after an action was applied to a state and to its clone; found",
+        ),
+        (Fault::NoNumber, Rule::Payoff, "expected a payoff from -2 to 2 (value_bound), found NaN, at"),
+        (Fault::Panics, Rule::Panic, "expected no panic, found: nobody has won"),
+        (Fault::SaysNoChance, Rule::Info, "expected no chance outcome where has_chance is false, found one due, at"),
+        (Fault::Of(Rule::Numbers), Rule::Numbers, "observe() for seat 0: expected number "),
+        (Fault::Of(Rule::Length), Rule::Length, "after at most 2 decisions (max_decisions), found one more due, at"),
+        (
+            Fault::Of(Rule::Expert),
+            Rule::Expert,
+            "expected 'passive' to play one of [0, 1], and the same twice; found 2",
+        ),
+    ] {
+        let (violation, text) = told(fault, rule);
+        assert!(text.contains(words), "{fault:?}: {text}");
+        let place = violation.place.unwrap();
+        assert!(text.contains(&format!("\n  where: seed 1, game {}, after ", place.game)), "{text}");
     }
 }
 
 #[test]
+fn a_panic_is_found_at_the_position_that_was_looked_at() {
+    let (violation, _) = told(Fault::Panics, Rule::Panic);
+    let place = violation.place.unwrap();
+    // At the first decision, after two cards, a world is played to its end, where the payoff is asked for.
+    assert_eq!((place.game, place.steps.len()), (0, 2), "{place}");
+}
+
+#[test]
+fn the_place_of_a_violation_leads_to_its_position() {
+    let (violation, _) = told(Fault::Of(Rule::Legal), Rule::Legal);
+    let game = Faulty::new(Some(Fault::Of(Rule::Legal)));
+    let state = violation.place.as_ref().unwrap().reach(&game);
+    assert!(violation.first.ends_with(&game.describe(&state)), "{violation}");
+    let mut legal = Actions::new();
+    game.legal(&state, &mut legal);
+    assert_eq!(legal, [1, 0]);
+}
+
+#[test]
 fn a_world_that_ends_beyond_the_bound_is_found() {
-    let violations = check(&Faulty::new(Some(Rule::Payoff)), &SETTINGS).unwrap_err();
-    assert!(violations.iter().any(|violation| violation.rule == Rule::WorldPlayable), "{violations:?}");
+    let (_, text) = told(Fault::Of(Rule::Payoff), Rule::WorldPlayable);
+    assert!(text.contains("expected a world to end with a payoff up to 1 (value_bound), found "), "{text}");
 }
 
 /// Tic-tac-toe with a symmetry more.
@@ -258,10 +349,12 @@ impl Game for Mirrored {
 fn a_symmetry_that_moves_actions_but_not_cells_is_found() {
     let game = TicTacToe::new();
     let mut info = game.info().clone();
-    let actions = info.symmetries[0].actions.clone();
+    let (actions, added) = (info.symmetries[0].actions.clone(), info.symmetries.len());
     info.symmetries.push(Symmetry { observation: (0..18).collect(), actions });
     let violations = check(&Mirrored(game, info), &SETTINGS).unwrap_err();
     assert_eq!(violations[0].rule, Rule::Symmetry);
+    let text = violations[0].to_string();
+    assert!(text.contains(&format!("symmetry {added}: expected seat ")), "{text}");
 }
 
 #[test]

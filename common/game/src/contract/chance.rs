@@ -22,15 +22,18 @@ const ONE_BY_ONE: u64 = 14;
 const PLAYOUT_SHARE: usize = 4;
 
 pub(super) fn check<G: Game>(probe: &Probe<'_, G>, settings: &Settings, probed: &Probed<G>, findings: &mut Findings) {
-    for (number, state) in probed.chance.iter().enumerate() {
+    for (number, (state, place)) in probed.chance.iter().enumerate() {
+        findings.go_to(place.clone());
         check_sample(probe, state, settings.draws, &mut stream(settings.seed, &[SAMPLE, number as u64]), findings);
     }
-    for (number, (state, action)) in probed.decisions.iter().enumerate() {
+    for (number, (state, action, place)) in probed.decisions.iter().enumerate() {
+        findings.go_to(place.clone());
         let streams = [ADVANCE, LISTED].map(|purpose| stream(settings.seed, &[purpose, number as u64]));
         check_advance(probe, state, *action, settings.draws, streams, findings);
         let streams = [PLAY_OUT, ONE_BY_ONE].map(|purpose| stream(settings.seed, &[purpose, number as u64]));
         check_play_out(probe, state, settings.draws / PLAYOUT_SHARE, streams, findings);
     }
+    findings.go_to(None);
 }
 
 fn check_sample<G: Game>(probe: &Probe<'_, G>, state: &G::State, draws: usize, rng: &mut Rng, findings: &mut Findings) {
@@ -42,7 +45,7 @@ fn check_sample<G: Game>(probe: &Probe<'_, G>, state: &G::State, draws: usize, r
             Ok(place) => counts[place] += 1,
             Err(_) => {
                 return findings.add(Rule::Sample, || {
-                    format!("sampled {drawn}, which chance() does not list, at {}", probe.at(state))
+                    format!("expected one of chance()'s outcomes {outcomes:?}, found {drawn}, at{}", probe.at(state))
                 });
             }
         }
@@ -51,7 +54,8 @@ fn check_sample<G: Game>(probe: &Probe<'_, G>, state: &G::State, draws: usize, r
     let surprise = surprise_of_fit(&counts, &odds);
     findings.expect(surprise < SURPRISE, Rule::Sample, || {
         format!(
-            "counts {counts:?} of {draws} draws for {outcomes:?} are {surprise:.1} standard deviations off, at {}",
+            "expected {draws} draws as often as chance() lists, {outcomes:?}; found counts {counts:?}, {surprise:.1} standard \
+             deviations off, at{}",
             probe.at(state)
         )
     });
@@ -71,7 +75,10 @@ fn check_advance<G: Game>(
         probe.fingerprint(&next)
     };
     findings.expect(advanced(&mut fused.clone()) == advanced(&mut fused.clone()), Rule::Randomness, || {
-        format!("advance by {action} differs for the same generator, at {}", probe.at(state))
+        format!(
+            "advance(): expected the same after action {action} from the same generator, found another, at{}",
+            probe.at(state)
+        )
     });
     let mut counts = Counts::default();
     for _ in 0..draws {
@@ -86,7 +93,13 @@ fn check_advance<G: Game>(
     }
     let surprise = counts.surprise();
     findings.expect(surprise < SURPRISE, Rule::Advance, || {
-        format!("results of action {action} are {surprise:.1} standard deviations apart, at {}", probe.at(state))
+        let [fused, listed] = [0, 1].map(|sample| counts.only(sample));
+        format!(
+            "expected advance() to give the same states as apply() and listed chance, as often, after action {action}; found \
+             {fused} of {draws} results in advance() alone, {listed} in the other alone, odds {surprise:.1} standard deviations \
+             apart, at{}",
+            probe.at(state)
+        )
     });
 }
 
@@ -103,21 +116,30 @@ fn check_play_out<G: Game>(
         game.play_out(&mut over, &mut vec![Action::MAX; 2], rng).to_bits()
     };
     findings.expect(played_out(&mut fused.clone()) == played_out(&mut fused.clone()), Rule::Randomness, || {
-        format!("playouts differ for the same generator, at {}", probe.at(state))
+        format!("play_out(): expected the same payoff from the same generator, found another, at{}", probe.at(state))
     });
-    let mut counts = Counts::default();
+    let (mut counts, mut sums) = (Counts::default(), [0.0; 2]);
+    let mut count = |payoff: u32, sample: usize| {
+        counts.add(payoff.into(), sample);
+        sums[sample] += f64::from(f32::from_bits(payoff));
+    };
     for _ in 0..draws {
-        counts.add(played_out(&mut fused).into(), 0);
+        count(played_out(&mut fused), 0);
         let mut next = state.clone();
         while let Turn::Player(_) = game.turn(&next) {
             let legal = probe.legal(&next);
             game.advance(&mut next, legal[stepwise.random_range(0..legal.len())], &mut stepwise);
         }
-        counts.add(game.payoff(&next).to_bits().into(), 1);
+        count(game.payoff(&next).to_bits(), 1);
     }
     let surprise = counts.surprise();
     findings.expect(surprise < SURPRISE, Rule::PlayOut, || {
-        format!("payoffs of playouts are {surprise:.1} standard deviations apart, at {}", probe.at(state))
+        let [fused, stepwise] = sums.map(|sum| sum / draws as f64);
+        format!(
+            "expected the same payoffs, as often, from play_out() as from {draws} games move by move; found a mean of \
+             {fused:.3} against {stepwise:.3}, odds {surprise:.1} standard deviations apart, at{}",
+            probe.at(state)
+        )
     });
 }
 

@@ -12,13 +12,17 @@ mod info;
 mod leaky;
 mod openings;
 mod past;
+mod place;
 mod play;
 mod probe;
 mod rule;
 mod statistics;
 mod worlds;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 pub use leaky::{Leak, Leaky};
+pub use place::Place;
 pub use rule::{Rule, Violation};
 
 use crate::Game;
@@ -78,16 +82,24 @@ pub struct Report {
 /// Checks a game against its contract.
 ///
 /// # Errors
-/// What is broken: one [`Violation`] a [`Rule`], each with the first example and what to do about it.
+/// What is broken: one [`Violation`] a [`Rule`], each with what was expected and found first, where, which methods to look
+/// at, and what to do. A panic of the game is one too; the suite ends with it.
 pub fn check<G: Game>(game: &G, settings: &Settings) -> Result<Report, Vec<Violation>> {
     let mut findings = Findings::default();
     let mut report = Report::default();
     info::check(game, &mut findings);
     if findings.is_empty() {
         let probe = Probe::new(game);
-        let probed = play::check(&probe, settings, &mut report, &mut findings);
-        chance::check(&probe, settings, &probed, &mut findings);
-        openings::check(&probe, settings, &mut findings);
+        let played = catch_unwind(AssertUnwindSafe(|| {
+            let probed = play::check(&probe, settings, &mut report, &mut findings);
+            chance::check(&probe, settings, &probed, &mut findings);
+            openings::check(&probe, settings, &mut findings);
+        }));
+        if let Err(panic) = played {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words");
+            findings.add(Rule::Panic, || format!("expected no panic, found: {text}"));
+        }
     }
     findings.into_result(report)
 }

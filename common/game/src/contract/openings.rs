@@ -4,7 +4,7 @@
 use crate::{Game, Seat, Turn, stream};
 
 use super::Settings;
-use super::probe::{Probe, digest};
+use super::probe::{Probe, digest, number_of};
 use super::rule::{Findings, Rule};
 use super::statistics::{Counts, SURPRISE};
 
@@ -48,15 +48,27 @@ fn check_seat<G: Game>(probe: &Probe<'_, G>, settings: &Settings, seat: Seat, fi
     }
     let mut expect = |surprise: f64, what: &dyn Fn() -> String| {
         findings.expect(surprise < SURPRISE, Rule::WorldOdds, || {
-            format!("{} at the first decision, as seat {seat} sees it: {surprise:.1} standard deviations", what())
+            format!(
+                "{}: {surprise:.1} standard deviations apart, at the first decision of {} games from seed {}, as seat {seat} \
+                 sees it",
+                what(),
+                settings.draws,
+                settings.seed
+            )
         });
     };
-    expect(labels.surprise(), &|| "hidden labels of worlds and of true states have different odds".to_owned());
-    let fields = game.info().hidden.fields().iter().flat_map(|f| (0..f.len).map(move |place| (&f.name, place)));
-    for (counts, (name, place)) in numbers.iter().zip(fields) {
-        expect(counts.surprise(), &|| format!("number {place} of hidden field '{name}' has other odds in worlds"));
+    expect(labels.surprise(), &|| {
+        "expected hidden() of worlds as often as of true states, found other odds".to_owned()
+    });
+    for (place, counts) in numbers.iter().enumerate() {
+        let number = || number_of(&game.info().hidden, place);
+        expect(counts.surprise(), &|| {
+            format!("expected the odds of true states for {} of hidden(), found others", number())
+        });
     }
-    expect(agreement.surprise(), &|| "worlds agree with the truth more often than with each other".to_owned());
+    expect(agreement.surprise(), &|| {
+        "expected worlds to agree with the truth as often as with each other, found them more often right".to_owned()
+    });
 }
 
 /// How much more often a world's label equals the truth's than another world's.

@@ -59,11 +59,14 @@ pub(super) fn check<G: Game>(
             if let Some(fault) = fault {
                 findings.add(Rule::Past, || {
                     let played: Vec<Action> = made.iter().map(|made| made.action).collect();
-                    let [truth, guess] = [&truth, &guess].map(Shown::actions);
+                    let (shown, drawn) = (truth.actions(), guess.actions());
                     format!(
-                        "{fault}: seat {seat} played {played:?}, shown for the truth {truth:?} and for a world {guess:?}, \
-                         seen by seat {viewer}, at {}",
-                        probe.at(state)
+                        "{fault}: expected seat {seat}'s decisions {played:?} and odds above 0, as seat {viewer} sees it; found \
+                         for the true state {shown:?}, odds {}, and for a world {drawn:?}, odds {}, at{}\n  and the world{}",
+                        truth.odds,
+                        guess.odds,
+                        probe.at(state),
+                        probe.at(&world)
                     )
                 });
             }
@@ -118,8 +121,9 @@ impl<G: Game> Carried<G> {
                     findings.add(Rule::Carry, || {
                         let (from, to) = (probe.at(then), probe.at(&carried));
                         format!(
-                            "{fault}: {since} decisions were made since, shown {:?}, from{from}\n  to{to}\n  as seat {mover} \
-                             sees{}",
+                            "{fault}: expected a world of what seat {mover} sees now, {since} decisions of the other seat \
+                             since, and odds above 0; found decisions {:?} and odds {odds}, carried from{from}\n  to{to}\n  as \
+                             seat {mover} sees{}",
                             past.actions(),
                             probe.at(state)
                         )
@@ -142,10 +146,10 @@ impl<G: Game> Carried<G> {
 pub(super) fn finish(report: &Report, findings: &mut Findings) {
     let (carried, lost, worlds) = (report.carried_truths, report.lost_truths, report.carried_worlds);
     findings.expect(carried == 0 || lost == 0, Rule::Carry, || {
-        format!("the true state of an earlier view was carried on {carried} times and lost {lost} times")
+        format!("expected the true state of an earlier view to be carried on always; found that it was {carried} times, lost {lost}")
     });
     findings.expect(carried < ENOUGH || worlds > 0, Rule::Carry, || {
-        format!("the truth was carried on {carried} times, and no world ever was")
+        format!("expected worlds to be carried on as the true state was, {carried} times; found that none ever was")
     });
 }
 

@@ -5,7 +5,8 @@ use rand::RngExt;
 use crate::{Action, Game, Rng, Seat, Turn, stream};
 
 use super::past::{self, Carried, Decided};
-use super::probe::Probe;
+use super::place::Place;
+use super::probe::{Probe, difference};
 use super::rule::{Findings, Rule};
 use super::worlds::Worlds;
 use super::{Report, Settings};
@@ -18,14 +19,13 @@ const MAX_CHANCE: usize = 10_000;
 
 /// Streams below the root seed, one a purpose.
 const PLAY: u64 = 1;
-const SETUP: u64 = 2;
 
 /// Positions met in play, each as likely as any other.
 pub(super) struct Probed<G: Game> {
     /// Where chance was due.
-    pub(super) chance: Vec<G::State>,
+    pub(super) chance: Vec<(G::State, Option<Place>)>,
     /// Where a player decided, with a legal action.
-    pub(super) decisions: Vec<(G::State, Action)>,
+    pub(super) decisions: Vec<(G::State, Action, Option<Place>)>,
 }
 
 pub(super) fn check<G: Game>(
@@ -49,6 +49,7 @@ pub(super) fn check<G: Game>(
         player.play(game as u64);
         game += 1;
     }
+    player.findings.go_to(None);
     player.worlds.finish(player.report, player.findings);
     past::finish(player.report, player.findings);
     player.probed
@@ -68,12 +69,16 @@ impl<G: Game> Player<'_, G> {
     fn play(&mut self, number: u64) {
         let game = self.probe.game;
         let mut rng = stream(self.settings.seed, &[PLAY, number]);
-        let start = || game.start(&mut stream(self.settings.seed, &[SETUP, number]));
-        let mut state = start();
+        let place = Place::new(self.settings.seed, number);
+        self.findings.go_to(Some(place.clone()));
+        let (mut state, again) = (place.start(game), place.start(game));
         self.findings.expect(
-            self.probe.fingerprint(&state) == self.probe.fingerprint(&start()),
+            self.probe.fingerprint(&state) == self.probe.fingerprint(&again),
             Rule::Randomness,
-            || "two starts from the same set-up stream differ".to_owned(),
+            || {
+                let [first, second] = [&state, &again].map(|state| self.probe.at(state));
+                format!("start(): expected the same from the same set-up stream, found{first}\n  and{second}")
+            },
         );
         let mut mirrors = Mirrors::new(game, &state);
         let mut decided: Vec<Decided> = Vec::new();
@@ -89,7 +94,8 @@ impl<G: Game> Player<'_, G> {
                 Turn::Player(seat) => {
                     if decided.len() == game.info().max_decisions {
                         break self.findings.add(Rule::Length, || {
-                            format!("decision {} is due at {}", decided.len() + 1, self.probe.at(&state))
+                            let (most, at) = (decided.len(), self.probe.at(&state));
+                            format!("expected the end after at most {most} decisions (max_decisions), found one more due, at{at}")
                         });
                     }
                     let Some(legal) = self.probe.checked_legal(&state, self.findings, Rule::Legal) else { break };
@@ -113,7 +119,8 @@ impl<G: Game> Player<'_, G> {
         let payoff = self.probe.game.payoff(state);
         let bound = self.probe.game.info().value_bound;
         self.findings.expect(payoff.abs() <= bound, Rule::Payoff, || {
-            format!("payoff {payoff} with bound {bound}, at {}", self.probe.at(state))
+            let at = self.probe.at(state);
+            format!("expected a payoff from -{bound} to {bound} (value_bound), found {payoff}, at{at}")
         });
     }
 
@@ -137,9 +144,14 @@ impl<G: Game> Player<'_, G> {
         probe.game.apply(&mut clone, action);
         let equal = probe.fingerprint(&clone) == probe.fingerprint(state);
         self.findings.expect(independent && equal, Rule::Clone, || {
-            let how = if independent { "differs after the same action" } else { "changes with the original" };
-            format!("a clone {how} ({action}), at {}", probe.at(&clone))
+            let [original, clone] = [&*state, &clone].map(|state| probe.at(state));
+            let expected = match independent {
+                true => "the same after an action was applied to a state and to its clone",
+                false => "a clone to stay as it was while an action is applied to the original",
+            };
+            format!("expected {expected}; found after action {action} the original{original}\n  and the clone{clone}")
         });
+        self.findings.step(action);
     }
 
     /// Draws chance outcomes until a player moves or the game is over; false if chance breaks down.
@@ -154,32 +166,53 @@ impl<G: Game> Player<'_, G> {
             let sum: f64 = outcomes.iter().map(|&(_, p)| f64::from(p)).sum();
             let sorted = outcomes.windows(2).all(|pair| pair[0].0 < pair[1].0);
             let good = sorted && outcomes.iter().all(|&(_, p)| p > 0.0) && (sum - 1.0).abs() < 1e-5;
-            self.findings
-                .expect(good, Rule::ChanceList, || format!("{outcomes:?}, sum {sum}, at {}", self.probe.at(state)));
+            self.findings.expect(good, Rule::ChanceList, || {
+                format!(
+                    "expected (outcome, probability) in ascending order, each outcome once, all probabilities above 0 with \
+                     sum 1; found {outcomes:?} with sum {sum}, at{}",
+                    self.probe.at(state)
+                )
+            });
+            self.findings.expect(game.info().has_chance, Rule::Info, || {
+                format!(
+                    "expected no chance outcome where has_chance is false, found one due, at{}",
+                    self.probe.at(state)
+                )
+            });
             let (outcome, again) = (game.sample(state, &mut rng.clone()), game.sample(state, rng));
             self.findings.expect(outcome == again, Rule::Randomness, || {
-                format!("sample gives {outcome} and {again} from the same generator, at {}", self.probe.at(state))
+                let at = self.probe.at(state);
+                format!(
+                    "sample(): expected the same outcome from the same generator, found {outcome} and {again}, at{at}"
+                )
             });
             if !outcomes.iter().any(|&(listed, _)| listed == again) {
                 self.findings.add(Rule::Sample, || {
-                    format!("sampled {again}, which chance() does not list, at {}", self.probe.at(state))
+                    format!(
+                        "expected one of chance()'s outcomes {outcomes:?}, found {again}, at{}",
+                        self.probe.at(state)
+                    )
                 });
                 return false;
             }
             if let Some(place) = reservoir(self.report.chance_nodes, rng) {
-                put(&mut self.probed.chance, place, state.clone());
+                put(&mut self.probed.chance, place, (state.clone(), self.findings.place()));
             }
             game.apply(state, again);
+            self.findings.step(again);
         }
         self.findings.add(Rule::Length, || {
-            format!("{MAX_CHANCE} chance outcomes in a row without a decision, at {}", self.probe.at(state))
+            format!(
+                "expected a decision or the end after at most {MAX_CHANCE} chance outcomes in a row, found another due, at{}",
+                self.probe.at(state)
+            )
         });
         false
     }
 
     fn keep(&mut self, state: &G::State, action: Action, rng: &mut Rng) {
         if let Some(place) = reservoir(self.report.decisions, rng) {
-            put(&mut self.probed.decisions, place, (state.clone(), action));
+            put(&mut self.probed.decisions, place, (state.clone(), action, self.findings.place()));
         }
     }
 }
@@ -213,22 +246,39 @@ impl<G: Game> Mirrors<G> {
     }
 
     fn check(&mut self, probe: &Probe<'_, G>, state: &G::State, legal: &[Action], findings: &mut Findings) {
-        for (place, (mirror, symmetry)) in self.0.iter().zip(&probe.game.info().symmetries).enumerate() {
-            let same_numbers = [0, 1].into_iter().all(|seat| {
-                let seen = probe.observation(state, seat);
-                let image = symmetry.observation.iter().map(|&source| seen[source as usize]);
-                image.eq(probe.observation(mirror, seat))
-            });
-            let mut image: Vec<Action> = legal.iter().map(|&action| symmetry.actions[usize::from(action)]).collect();
-            image.sort_unstable();
-            let same_legal = image == probe.legal(mirror);
-            if !(same_numbers && same_legal) {
+        for (place, mirror) in self.0.iter().enumerate() {
+            if let Some(fault) = fault(probe, place, state, mirror, legal) {
                 findings.add(Rule::Symmetry, || {
-                    let what = if same_numbers { "legal actions" } else { "observations" };
-                    format!("{what} of symmetry {place} differ, at {}", probe.at(state))
+                    let [played, image] = [state, mirror].map(|state| probe.at(state));
+                    format!("{fault}, at{played}\n  and its image{image}")
                 });
                 return self.0.clear();
             }
         }
     }
+}
+
+/// In what `mirror` is not the image of `state` under the symmetry at `place`.
+fn fault<G: Game>(
+    probe: &Probe<'_, G>,
+    place: usize,
+    state: &G::State,
+    mirror: &G::State,
+    legal: &[Action],
+) -> Option<String> {
+    let info = probe.game.info();
+    let symmetry = &info.symmetries[place];
+    for seat in [0, 1] {
+        let seen = probe.observation(state, seat);
+        let image: Vec<u32> = symmetry.observation.iter().map(|&source| seen[source as usize]).collect();
+        let found = probe.observation(mirror, seat);
+        if image != found {
+            let difference = difference(&info.observation, &image, &found);
+            return Some(format!("symmetry {place}: expected seat {seat} to observe {difference}"));
+        }
+    }
+    let mut image: Vec<Action> = legal.iter().map(|&action| symmetry.actions[usize::from(action)]).collect();
+    image.sort_unstable();
+    let found = probe.legal(mirror);
+    (image != found).then(|| format!("symmetry {place}: expected legal actions {image:?}, found {found:?}"))
 }

@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::{Action, Game, Seat, Turn};
+use crate::{Action, Game, Layout, Seat, Turn};
 
 use super::rule::{Findings, Rule};
 
@@ -82,7 +82,13 @@ impl<'a, G: Game> Probe<'a, G> {
         let good = !legal.is_empty()
             && legal.windows(2).all(|pair| pair[0] < pair[1])
             && legal.iter().all(|&action| usize::from(action) < named);
-        findings.expect(good, rule, || format!("legal actions {legal:?} of {named} named, at {}", self.at(state)));
+        findings.expect(good, rule, || {
+            format!(
+                "expected legal actions in ascending order, each once, at least one, all below {named} (as many as \
+                 info().actions names); found {legal:?}, at{}",
+                self.at(state)
+            )
+        });
         good.then_some(legal)
     }
 
@@ -90,10 +96,10 @@ impl<'a, G: Game> Probe<'a, G> {
     pub(super) fn check_numbers(&self, state: &G::State, findings: &mut Findings) {
         let info = self.game.info();
         for seat in [0, 1] {
-            for (what, len) in [("observation", info.observation_len()), ("hidden label", info.hidden.len())] {
+            for (method, layout) in [("observe", &info.observation), ("hidden", &info.hidden)] {
                 let write = |filler: f32| {
-                    let mut numbers = vec![filler; len];
-                    if what == "observation" {
+                    let mut numbers = vec![filler; layout.len()];
+                    if method == "observe" {
                         self.game.observe(state, seat, &mut numbers);
                     } else {
                         self.game.hidden(state, seat, &mut numbers);
@@ -104,11 +110,11 @@ impl<'a, G: Game> Probe<'a, G> {
                 let bad = first.iter().zip(&second).position(|(a, b)| !a.is_finite() || a.to_bits() != b.to_bits());
                 if let Some(place) = bad {
                     findings.add(Rule::Numbers, || {
+                        let (number, at) = (number_of(layout, place), self.at(state));
+                        let (first, second) = (first[place], second[place]);
                         format!(
-                            "{what} of seat {seat}: number {place} is {} over NaN and {} over 12345.678, at {}",
-                            first[place],
-                            second[place],
-                            self.at(state)
+                            "{method}() for seat {seat}: expected {number} to be written and finite; found {first} where \
+                             the output held NaN, {second} where it held 12345.678, at{at}"
                         )
                     });
                 }
@@ -119,6 +125,28 @@ impl<'a, G: Game> Probe<'a, G> {
     /// The position for a message.
     pub(super) fn at(&self, state: &G::State) -> String {
         format!("\n    {}", self.game.describe(state).replace('\n', "\n    "))
+    }
+}
+
+/// A number of a layout, by its field.
+pub(super) fn number_of(layout: &Layout, mut place: usize) -> String {
+    for field in layout.fields() {
+        if place < field.len {
+            return format!("number {place} of field '{}'", field.name);
+        }
+        place -= field.len;
+    }
+    format!("number {place} beyond all fields")
+}
+
+/// The first number in which two rows of numbers, as bits, differ.
+pub(super) fn difference(layout: &Layout, expected: &[u32], found: &[u32]) -> String {
+    match expected.iter().zip(found).position(|(expected, found)| expected != found) {
+        Some(place) => {
+            let [expected, found] = [expected, found].map(|numbers| f32::from_bits(numbers[place]));
+            format!("{expected} as {}, found {found}", number_of(layout, place))
+        }
+        None => "the same numbers, found others".to_owned(),
     }
 }
 

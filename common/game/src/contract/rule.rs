@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::Action;
+
+use super::place::Place;
+
 /// One promise of the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -59,13 +63,49 @@ pub enum Rule {
     Carry,
     /// Rule-based players make legal, reproducible moves.
     Expert,
+    /// Nothing panics on legal play and drawn worlds.
+    Panic,
 }
 
 impl Rule {
+    /// The methods of [`Game`](crate::Game) to look at.
+    pub fn methods(self) -> &'static str {
+        match self {
+            Self::Info => "info()",
+            Self::Symmetry => "info().symmetries, observe() and legal()",
+            Self::Legal => "legal(), and info().actions",
+            Self::Numbers => "observe() and hidden(), and their layouts in info()",
+            Self::Clone => "apply(), and what a State holds",
+            Self::Length => "turn() and apply(), and info().max_decisions",
+            Self::Payoff => "payoff(), and info().value_bound",
+            Self::ChanceList => "chance()",
+            Self::Sample => "sample() and chance()",
+            Self::Advance => "advance()",
+            Self::PlayOut => "play_out()",
+            Self::Randomness => "the one named here, and where it takes its random numbers from",
+            Self::ViewBytes => "view(), and what its View serializes",
+            Self::ViewInvariance => "view() and determinize()",
+            Self::MoverInvariance => "turn() and determinize()",
+            Self::LegalInvariance => "legal() and determinize()",
+            Self::ObservationInvariance => "observe() and determinize()",
+            Self::TreeKeyInvariance => "tree_key() and determinize()",
+            Self::WorldFromView | Self::WorldOdds => "determinize()",
+            Self::WorldsVary => "determinize() and hidden()",
+            Self::WorldPlayable => "determinize()",
+            Self::Sensitivity => "observe() and tree_key()",
+            Self::Past => "past()",
+            Self::Carry => "carry()",
+            Self::Expert => "expert_move()",
+            Self::Panic => "the one whose line the panic's own message above names",
+        }
+    }
+
     /// What the rule asks, and what to do when it is broken.
     pub fn advice(self) -> &'static str {
         match self {
-            Self::Info => "GameInfo is the same for every state: correct the sizes, names and scales it declares",
+            Self::Info => {
+                "what info() declares must be true of every game: correct it, or the method that contradicts it"
+            }
             Self::Symmetry => {
                 "playing the image actions must give the image observation and the image legal actions: check both \
                  permutations (image[i] = x[observation[i]], image of a = actions[a]), or declare no symmetry"
@@ -76,11 +116,17 @@ impl Rule {
             Self::Numbers => {
                 "observe() and hidden() must write every number of their output, finite, whatever was there before"
             }
-            Self::Clone => "a State must own all it needs: no shared interior, nothing outside it",
-            Self::Length => {
-                "every game must end within max_decisions decisions of both seats: raise it, or end the game"
+            Self::Clone => {
+                "apply() must follow from the state and the action alone, and a State must own all it needs: no shared \
+                 interior, no counter outside it, nothing drawn at random (that is what chance nodes are for)"
             }
-            Self::Payoff => "no payoff may exceed value_bound: raise the bound, or scale the payoff",
+            Self::Length => {
+                "every game must end within max_decisions decisions of both seats: raise it, or end the game; after a \
+                 step somebody else may be due, so apply() must move on"
+            }
+            Self::Payoff => {
+                "payoff() is seat 0's, a number no larger than value_bound: raise the bound, or correct the payoff"
+            }
             Self::ChanceList => {
                 "chance() must replace its output by ascending, unique outcomes with positive probabilities that sum to 1"
             }
@@ -118,7 +164,9 @@ impl Rule {
                 "determinize() must draw chance facts with the rules' own odds (copies of a card count as often as there \
                  are copies) and independently of the truth"
             }
-            Self::WorldPlayable => "a world is a full state: it must play on to a legal end like any other",
+            Self::WorldPlayable => {
+                "a world is a full state: it must play on to a legal end like any other, so draw every fact that play needs"
+            }
             Self::Sensitivity => {
                 "views that differ should differ in observation or tree key: encode the seat's own private facts and the \
                  public ones, or the network and the tree cannot tell the situations apart"
@@ -132,6 +180,7 @@ impl Rule {
                  for worlds that contradict what was seen; a game that cannot tell returns None always"
             }
             Self::Expert => "expert_move() must return one of `legal`, the same for the same view and generator",
+            Self::Panic => "no method may panic on what the others allow: legal actions, listed outcomes, drawn worlds",
         }
     }
 }
@@ -143,25 +192,55 @@ pub struct Violation {
     pub rule: Rule,
     /// How often it was seen.
     pub times: u64,
-    /// The first time, with the position.
+    /// The first time: what was expected and what was found, with the position as text.
     pub first: String,
+    /// How to get there; none for what one position alone does not show.
+    pub place: Option<Place>,
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = if self.times == 1 { "" } else { "s" };
-        write!(f, "{:?} broken {} time{plural}, first: {}\n  {}", self.rule, self.times, self.first, self.rule.advice())
+        let Self { rule, times, first, place } = self;
+        let plural = if *times == 1 { "" } else { "s" };
+        writeln!(f, "{rule:?} broken {times} time{plural}; look at {}", rule.methods())?;
+        writeln!(f, "  first: {first}")?;
+        if let Some(place) = place {
+            writeln!(f, "  where: {place}")?;
+        }
+        write!(f, "  to do: {}", rule.advice())
     }
 }
 
-/// Collects violations: the first example of each rule and a count.
+/// Collects violations: the first example of each rule and a count. Knows where the suite is.
 #[derive(Debug, Default)]
-pub(super) struct Findings(BTreeMap<Rule, (u64, String)>);
+pub(super) struct Findings {
+    broken: BTreeMap<Rule, Violation>,
+    place: Option<Place>,
+}
 
 impl Findings {
+    /// The suite begins a game, goes back to a position it kept, or looks at no position in particular.
+    pub(super) fn go_to(&mut self, place: Option<Place>) {
+        self.place = place;
+    }
+
+    /// The suite has applied an action or a chance outcome.
+    pub(super) fn step(&mut self, step: Action) {
+        if let Some(place) = &mut self.place {
+            place.steps.push(step);
+        }
+    }
+
+    /// Where the suite is.
+    pub(super) fn place(&self) -> Option<Place> {
+        self.place.clone()
+    }
+
     /// Notes a broken rule; `example` is only written for the first.
     pub(super) fn add(&mut self, rule: Rule, example: impl FnOnce() -> String) {
-        self.0.entry(rule).or_insert_with(|| (0, example())).0 += 1;
+        let place = &self.place;
+        let first = || Violation { rule, times: 0, first: example(), place: place.clone() };
+        self.broken.entry(rule).or_insert_with(first).times += 1;
     }
 
     /// Notes a broken rule unless `holds`.
@@ -172,13 +251,10 @@ impl Findings {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.broken.is_empty()
     }
 
     pub(super) fn into_result<T>(self, report: T) -> Result<T, Vec<Violation>> {
-        if self.is_empty() {
-            return Ok(report);
-        }
-        Err(self.0.into_iter().map(|(rule, (times, first))| Violation { rule, times, first }).collect())
+        if self.is_empty() { Ok(report) } else { Err(self.broken.into_values().collect()) }
     }
 }

@@ -18,6 +18,11 @@ impl Counts {
         self.0.entry(category).or_default()[sample] += 1;
     }
 
+    /// Draws of a sample in categories that the other sample does not have.
+    pub(super) fn only(&self, sample: usize) -> u64 {
+        self.0.values().filter(|counts| counts[1 - sample] == 0).map(|counts| counts[sample]).sum()
+    }
+
     /// How surprising it is that both samples come from one distribution (chi-square of homogeneity).
     pub(super) fn surprise(&self) -> f64 {
         let total = |sample: usize| self.0.values().map(|counts| counts[sample] as f64).sum::<f64>();

@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use rand::RngExt;
 
-use crate::{Actions, Game, Seat, Turn, stream};
+use crate::{Game, Seat, Turn, stream};
 
 use super::Report;
 use super::past;
-use super::probe::{Probe, digest};
+use super::probe::{Probe, difference, digest, number_of};
 use super::rule::{Findings, Rule};
 
 /// Streams below the root seed.
@@ -111,12 +111,16 @@ impl<'a, G: Game> Worlds<'a, G> {
                 Turn::Over => {
                     let payoff = game.payoff(&world);
                     return findings.expect(payoff.abs() <= info.value_bound, Rule::WorldPlayable, || {
-                        format!("a world ends with payoff {payoff}, at {}", self.probe.at(&world))
+                        let (bound, at) = (info.value_bound, self.probe.at(&world));
+                        format!(
+                            "expected a world to end with a payoff up to {bound} (value_bound), found {payoff}, at{at}"
+                        )
                     });
                 }
                 Turn::Chance => {
                     return findings.add(Rule::WorldPlayable, || {
-                        format!("chance is due in a world after advance(), at {}", self.probe.at(&world))
+                        let at = self.probe.at(&world);
+                        format!("expected a decision or the end after advance() in a world, found chance due, at{at}")
                     });
                 }
                 Turn::Player(_) => {
@@ -126,7 +130,10 @@ impl<'a, G: Game> Worlds<'a, G> {
             }
         }
         findings.add(Rule::WorldPlayable, || {
-            format!("a world takes more than {} decisions, at {}", info.max_decisions, self.probe.at(&world))
+            let (most, at) = (info.max_decisions, self.probe.at(&world));
+            format!(
+                "expected a world to end after at most {most} decisions (max_decisions), found one more due, at{at}"
+            )
         });
     }
 
@@ -140,7 +147,10 @@ impl<'a, G: Game> Worlds<'a, G> {
             };
             let (first, second) = (ask(), ask());
             findings.expect(first == second && legal.contains(&first), Rule::Expert, || {
-                format!("{expert} plays {first}, then {second}, of legal {legal:?}, at {}", self.probe.at(state))
+                format!(
+                    "expected '{expert}' to play one of {legal:?}, and the same twice; found {first}, then {second}, at{}",
+                    self.probe.at(state)
+                )
             });
         }
     }
@@ -153,27 +163,34 @@ impl<'a, G: Game> Worlds<'a, G> {
         findings.expect(
             info.perfect_information || report.pairs == 0 || report.differing_pairs > 0,
             Rule::WorldsVary,
-            || format!("none of {} worlds differed from the true state, though something is hidden", report.pairs),
+            || {
+                let pairs = report.pairs;
+                format!(
+                    "expected some of {pairs} worlds to differ from the true state, as something is hidden; found none"
+                )
+            },
         );
-        let fields = info.hidden.fields().iter().flat_map(|f| (0..f.len).map(move |place| (&f.name, place)));
-        for (number, (name, place)) in self.numbers.iter().zip(fields) {
+        for (place, number) in self.numbers.iter().enumerate() {
             let rarer = number.truths[0].min(number.truths[1]);
             findings.expect(number.differed || rarer < ENOUGH, Rule::WorldsVary, || {
-                format!(
-                    "number {place} of hidden field '{name}' varies between games, but worlds always have the truth"
-                )
+                let number = number_of(&info.hidden, place);
+                format!("expected {number} of hidden() to vary in worlds as it does in games, found always the truth")
             });
         }
         let foes = report.differing_foe_views;
         findings.expect(foes < ENOUGH_VIEWS || 2 * self.foe_shown >= foes, Rule::Sensitivity, || {
             format!(
-                "a seat's private facts changed its view {foes} times, its observation or key {} times",
+                "expected what changes a seat's view to change its observation or tree key, at least every second time; \
+                 found that it did {} of {foes} times",
                 self.foe_shown
             )
         });
         let (views, merged) = (report.views, report.merged_views);
         findings.expect(views < ENOUGH_VIEWS || 2 * merged <= views, Rule::Sensitivity, || {
-            format!("{merged} of {views} views of movers share observation and tree key with another view")
+            format!(
+                "expected at least half of all views to be told apart by observation or tree key; found {merged} of {views} \
+                 that share both with another view"
+            )
         });
     }
 }
@@ -198,10 +215,19 @@ impl<G: Game> Pair<'_, G> {
         let third = draw(&same_view);
         let print = probe.fingerprint(&world);
         findings.expect(print == probe.fingerprint(&again), Rule::Randomness, || {
-            format!("two worlds from the same view and stream differ, at {}", self.at(&again))
+            format!(
+                "determinize(): expected the same world from the same view and generator, found{}\n  and{}",
+                probe.at(&world),
+                probe.at(&again)
+            )
         });
         findings.expect(same_view != view || print == probe.fingerprint(&third), Rule::WorldFromView, || {
-            format!("two true states with the same view give different worlds from one stream, at {}", self.at(&third))
+            format!(
+                "expected the same world from equal views of two states by the same generator; found{}\n  and{}\n  of{}",
+                probe.at(&world),
+                probe.at(&third),
+                probe.at(self.state)
+            )
         });
         world
     }
@@ -211,33 +237,51 @@ impl<G: Game> Pair<'_, G> {
         let (probe, game, state, seat) = (self.probe, self.probe.game, self.state, self.seat);
         let (view, bytes) = (game.view(state, seat), probe.view_bytes(state, seat));
         let back = rmp_serde::from_slice::<G::View>(&bytes).ok();
-        findings.expect(back.as_ref() == Some(&view), Rule::ViewBytes, || format!("{view:?} comes back as {back:?}"));
+        findings.expect(back.as_ref() == Some(&view), Rule::ViewBytes, || {
+            format!("expected {view:?} to come back from its bytes (MessagePack), found {back:?}")
+        });
         let seen = game.view(world, seat);
         findings.expect(seen == view && probe.bytes(&seen) == bytes, Rule::ViewInvariance, || {
-            format!("seat {seat} saw {view:?}\n    and sees in a world {seen:?}, at {}", self.at(world))
+            format!("expected seat {seat} to see in a world\n    {view:?}\n  found\n    {seen:?}, at{}", self.at(world))
         });
-        let mut same = |holds: bool, rule: Rule, what: &str| {
-            findings.expect(holds, rule, || format!("the {what} of seat {seat} differs, at {}", self.at(world)));
-        };
-        let mover = game.turn(world);
-        same(mover == Turn::Player(self.mover), Rule::MoverInvariance, "mover, known from the view,");
-        if mover != Turn::Player(self.mover) {
+        let (mover, found) = (Turn::Player(self.mover), game.turn(world));
+        findings.expect(found == mover, Rule::MoverInvariance, || {
+            format!(
+                "expected {mover:?} to be due in a world of seat {seat}'s view, found {found:?}, at{}",
+                self.at(world)
+            )
+        });
+        if found != mover {
             return;
         }
-        same(
-            probe.observation(world, seat) == probe.observation(state, seat),
-            Rule::ObservationInvariance,
-            "observation",
-        );
-        same(game.tree_key(world, seat) == game.tree_key(state, seat), Rule::TreeKeyInvariance, "tree key");
+        let [expected, found] = [state, world].map(|state| probe.observation(state, seat));
+        findings.expect(expected == found, Rule::ObservationInvariance, || {
+            let difference = difference(&game.info().observation, &expected, &found);
+            format!("expected seat {seat} to observe in a world {difference}, at{}", self.at(world))
+        });
+        let [expected, found] = [state, world].map(|state| game.tree_key(state, seat));
+        findings.expect(expected == found, Rule::TreeKeyInvariance, || {
+            format!(
+                "expected the tree key {expected:#x} for seat {seat} in a world, found {found:#x}, at{}",
+                self.at(world)
+            )
+        });
         if seat == self.mover {
-            let (mut truth, mut guess) = (Actions::new(), Actions::new());
-            game.legal(state, &mut truth);
-            game.legal(world, &mut guess);
-            same(truth == guess, Rule::LegalInvariance, "list of legal actions");
+            let [expected, found] = [state, world].map(|state| probe.legal(state));
+            findings.expect(expected == found, Rule::LegalInvariance, || {
+                format!(
+                    "expected legal actions {expected:?} in a world of seat {seat}'s view, found {found:?}, at{}",
+                    self.at(world)
+                )
+            });
         }
         if game.info().perfect_information {
-            same(probe.fingerprint(world) == probe.fingerprint(state), Rule::Info, "world, with perfect information,");
+            findings.expect(probe.fingerprint(world) == probe.fingerprint(state), Rule::Info, || {
+                format!(
+                    "expected worlds to be the true state where perfect_information is true, found another, at{}",
+                    self.at(world)
+                )
+            });
         }
     }
 
