@@ -83,9 +83,9 @@ impl<G: Game> Evaluation<G> {
                 matches.round(weights.version, |round| self.round(&weights, round, stop));
             }
             exact.round(weights.version, |round| {
-                let mut player = self.agent(&weights, self.settings.choice);
+                let player = self.agent(&weights, self.settings.choice);
                 if let Some(exact) = &mut self.exact {
-                    exact.measure(&mut player, weights.version.step, mix(self.settings.seed, round), &self.board);
+                    exact.measure(player, weights.version.step, mix(self.settings.seed, round), &self.board);
                 }
             });
             stop.wait(matches.rest().min(exact.rest()));

@@ -1,12 +1,12 @@
-//! Exact figures of a run, for games that have them: mistakes of the newest weights, or NashConv of their policy,
-//! of the network alone, and of the run's average policy so far. The average goes on over resumes, in a file of the run's
-//! directory.
+//! Exact figures of a run, for games that have them: how often the newest weights keep the value in the referee's positions, or
+//! NashConv of their policy, of the network alone, and of the run's average policy so far. The average goes on over resumes, in
+//! a file of the run's directory.
 
 use std::{fs, path::PathBuf, sync::Arc};
 
 use fogfall_eval::{Average, ExactError, ExactFigures, GameTree, played_profile};
 use fogfall_game::Game;
-use fogfall_search::{Budget, Choice};
+use fogfall_search::{Belief, Budget, Choice};
 use fogfall_selfplay::Searcher;
 use serde::{Deserialize, Serialize};
 
@@ -49,11 +49,16 @@ impl<G: Game> RunFigures<G> {
     }
 
     /// Measures the weights of a train step by the player that searches with them, and shows what was found.
-    pub fn measure(&mut self, player: &mut Searcher, step: u64, seed: u64, board: &Board) {
+    pub fn measure(&mut self, mut player: Searcher, step: u64, seed: u64, board: &Board) {
         let Self { game, figures, kept, .. } = self;
         let (measured, unit) = match figures {
             ExactFigures::Mistakes(_) | ExactFigures::Kept(_) => {
-                (figures.measure(game, player, seed).map(|value| vec![(figures.name(), value)]), "")
+                let unit = if matches!(figures, ExactFigures::Kept(_)) { Figure::SHARE } else { "" };
+                // As in matches: the lot is for self-play, which shall see more than the best moves.
+                if player.choice != Choice::Label {
+                    player.choice = Choice::Visits;
+                }
+                (figures.measure(game, &mut player, seed).map(|value| vec![(figures.name(), value)]), unit)
             }
             ExactFigures::NashConv(tree) => (nash_convs(game, tree, kept, player, step, seed), "payoff"),
         };
@@ -84,21 +89,20 @@ fn nash_convs<G: Game>(
     game: &Arc<G>,
     tree: &GameTree<G::View>,
     kept: &mut Kept,
-    player: &mut Searcher,
+    mut player: Searcher,
     step: u64,
     seed: u64,
 ) -> Result<Vec<(String, f64)>, ExactError> {
-    let searched = played_profile(game, tree, player, seed)?;
-    // A search of one simulation has tried nothing: it plays by the network's priors.
-    let (budget, choice) = (player.budget, player.choice);
+    let searched = played_profile(game, tree, &mut player, seed)?;
+    // A search of one simulation has tried nothing: it plays by the network's priors, which follow from what is seen. To weigh
+    // worlds for it would cost as much as the search above and change nothing.
+    player.search.belief = Belief::Uniform;
     (player.budget, player.choice) = (Budget::Simulations(1), Choice::Sample { temperature: 1.0 });
-    let alone = played_profile(game, tree, player, seed);
-    (player.budget, player.choice) = (budget, choice);
+    let alone = played_profile(game, tree, &mut player, seed)?;
     let average = kept.average.get_or_insert_with(|| Average::new(tree));
     average.add(tree, step.saturating_sub(kept.step).max(1) as f64, &searched);
     kept.step = step;
-    let profiles =
-        [("searched", searched), ("the network alone", alone?), ("the run's average", average.profile(tree))];
+    let profiles = [("searched", searched), ("the network alone", alone), ("the run's average", average.profile(tree))];
     let nash_conv = |profile| tree.exploitability(profile).nash_conv;
     Ok(profiles.iter().map(|(what, profile)| (format!("NashConv, {what}"), nash_conv(profile))).collect())
 }

@@ -134,7 +134,7 @@ fogfall_service::settings! {
         keep_spread: u64 = 16, in 0..=1_000_000_000, class Operational;
         /// Least seconds between rounds of matches against the opponents; 0 for no matches.
         match_every_s: u64 = 30, in 0..=1_000_000, class Operational;
-        /// Least seconds between exact figures, for games small enough to have them (NashConv, mistakes); 0 for none.
+        /// Least seconds between exact figures, for games that have them (NashConv, mistakes, values kept); 0 for none.
         exact_every_s: u64 = 2, in 0..=1_000_000, class Operational;
         /// Pairs of games against each opponent.
         match_pairs: u32 = 25, in 1..=100_000, class Operational;

@@ -70,7 +70,7 @@ pub struct WinRate {
 pub struct Figure {
     /// What it is. Figures of one kind are named `kind, which`.
     pub name: String,
-    /// Its unit; empty for a count.
+    /// Its unit; empty for a count, [`Figure::SHARE`] for a share.
     pub unit: String,
     /// Its value.
     #[serde(deserialize_with = "number_or_nan")]
@@ -80,6 +80,14 @@ pub struct Figure {
 }
 
 impl Figure {
+    /// The unit of a share between 0 and 1, better the larger it is. All else that is measured falls towards 0.
+    pub const SHARE: &str = "share";
+
+    /// True if it is a share.
+    pub fn is_share(&self) -> bool {
+        self.unit == Self::SHARE
+    }
+
     /// Its kind, of which there may be several.
     pub fn kind(&self) -> &str {
         self.name.split_once(", ").map_or(self.name.as_str(), |(kind, _)| kind)

@@ -23,7 +23,7 @@ const REPEATS: std::ops::RangeInclusive<usize> = 4..=64;
 pub enum ExactFigures<G: Game> {
     /// A deterministic game of perfect information: how often a player gives value away.
     Mistakes(Referee<G::View>),
-    /// A larger one with a fixed set of solved positions: in what share of them a player keeps the value.
+    /// A larger one with a fixed set of solved positions: in what share of them a player keeps the game-theoretic value.
     Kept(Referee<G::View>),
     /// A small game with chance or hidden information: NashConv.
     NashConv(GameTree<G::View>),
@@ -65,7 +65,7 @@ impl<G: Game> ExactFigures<G> {
     pub fn name(&self) -> String {
         match self {
             Self::Mistakes(referee) => format!("mistakes in {} positions", referee.decisions().len()),
-            Self::Kept(referee) => format!("moves that keep the value, of {} positions", referee.decisions().len()),
+            Self::Kept(referee) => format!("value kept, {} positions", referee.decisions().len()),
             Self::NashConv(_) => "NashConv".to_owned(),
         }
     }
@@ -225,7 +225,7 @@ mod tests {
     fn more_search_keeps_the_value_in_more_of_the_known_positions_of_connect_four() {
         let game = Arc::new(ConnectFour::new());
         let exact = ExactFigures::new(&*game).unwrap();
-        assert_eq!(exact.name(), "moves that keep the value, of 120 positions");
+        assert_eq!(exact.name(), "value kept, 120 positions");
         let kept = |n| {
             let player = Searcher { choice: Choice::Visits, ..player(&*game, Box::new(Rollout), n) };
             exact.measure(&game, &mut { player }, 1).unwrap()

@@ -115,8 +115,8 @@ fn pace_sheet(history: &History) -> Sheet {
     }
 }
 
-/// Every other measured figure, those of one kind in one panel. What has a unit is drawn on a logarithmic axis: such
-/// figures fall towards 0, and it is how near they come that matters.
+/// Every other measured figure, those of one kind in one panel. What is neither a count nor a share is drawn on a logarithmic
+/// axis: such figures fall towards 0, and it is how near they come that matters.
 fn figure_sheet(history: &History) -> Sheet {
     let mut kinds: Vec<Vec<&[Figure]>> = vec![];
     for values in history.figures() {
@@ -133,6 +133,7 @@ fn figure_sheet(history: &History) -> Sheet {
         };
         let (label, range) = match first.unit.as_str() {
             "" => ("number".to_owned(), Range::FromZero),
+            Figure::SHARE => (Figure::SHARE.to_owned(), Range::Fixed(0.0, 1.0)),
             unit => (format!("{}, {unit}, logarithmic", first.kind()), Range::Log),
         };
         let note = if first.is_nash_conv() { ", 0 is an equilibrium" } else { "" };
@@ -183,10 +184,17 @@ mod tests {
         for status in &mut statuses {
             let first = status.figures[0].clone();
             status.figures.push(Figure { name: "NashConv, the network alone".to_owned(), ..first.clone() });
+            let kept = Figure {
+                name: "value kept, 120 positions".to_owned(),
+                unit: Figure::SHARE.to_owned(),
+                ..first.clone()
+            };
+            status.figures.push(kept);
             status.figures.push(Figure { name: "mistakes".to_owned(), unit: String::new(), value: 3.0, ..first });
         }
         let svg = &written(&statuses)[3].1;
-        assert_holds(svg, &["searched", "the network alone", "mistakes", "number"]);
+        assert_holds(svg, &["searched", "the network alone", "mistakes", "number", "value kept", "share"]);
+        assert!(!svg.contains("share, logarithmic"), "a share has an axis from 0 to 1");
         assert_eq!(svg.matches("0 is an equilibrium").count(), 1);
     }
 

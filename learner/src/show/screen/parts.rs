@@ -265,14 +265,15 @@ fn interval_bar(result: &WinRate, width: usize) -> Vec<Span<'static>> {
     spans
 }
 
-/// Name, value with unit, and curve of a figure, on a scale of its logarithm: what is measured so falls towards 0.
+/// Name, value with unit, and curve of a figure: on a scale of its logarithm if it falls towards 0.
 fn figure_line(figure: &Figure, values: &[Figure], width: usize) -> Line<'static> {
     const VALUE: usize = 10;
     const UNIT: usize = 8;
     let name = 28.min(width.saturating_sub(VALUE));
     let room = width.saturating_sub(name + VALUE + UNIT).min(60);
     let floor = values.iter().map(|value| value.value).fold(0.0, f64::max) * 1e-3;
-    let points = values.iter().map(|value| (value.step as f64, value.value.max(floor).ln()));
+    let height = |value: &Figure| if value.is_share() { value.value } else { value.value.max(floor).ln() };
+    let points = values.iter().map(|value| (value.step as f64, height(value)));
     Line::from(vec![
         Span::raw(fit(&figure.name, name)),
         Span::styled(format!("{:>w$} ", text::figure(figure), w = VALUE - 1), BOLD),
