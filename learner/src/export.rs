@@ -1,19 +1,19 @@
 //! The run's status as Prometheus metrics. Counters go up by what is new since the last look.
 
-use std::collections::BTreeMap;
-
-use fogfall_service::metrics::{Gauge, GaugeVec, IntCounter, IntGauge, Metrics, MetricsError, names};
+use fogfall_pipeline::PlayMetrics;
+use fogfall_service::metrics::{Gauge, GaugeVec, IntGauge, Metrics, MetricsError, Total, names};
 
 use crate::status::Status;
 
 /// The metrics of a learner.
 pub struct Export {
     metrics: Metrics,
-    games: IntCounter,
-    rows: IntCounter,
-    steps: IntCounter,
-    skipped: IntCounter,
-    log_losses: IntCounter,
+    games: Total,
+    rows: Total,
+    steps: Total,
+    skipped: Total,
+    log_losses: Total,
+    play: PlayMetrics,
     window_rows: IntGauge,
     replay_ratio: Gauge,
     /// total, policy, value, weights
@@ -26,7 +26,6 @@ pub struct Export {
     weights_epoch: IntGauge,
     weights_step: IntGauge,
     scores: GaugeVec,
-    seen: BTreeMap<&'static str, u64>,
 }
 
 impl Export {
@@ -37,11 +36,12 @@ impl Export {
     pub fn new() -> Result<Self, MetricsError> {
         let metrics = Metrics::new()?;
         Ok(Self {
-            games: metrics.counter(names::GAMES)?,
-            rows: metrics.counter(names::ROWS_STORED)?,
-            steps: metrics.counter(names::STEPS)?,
-            skipped: metrics.counter(names::STEPS_SKIPPED)?,
-            log_losses: metrics.counter(names::LOG_LOSSES)?,
+            games: metrics.counter(names::GAMES)?.into(),
+            rows: metrics.counter(names::ROWS_STORED)?.into(),
+            steps: metrics.counter(names::STEPS)?.into(),
+            skipped: metrics.counter(names::STEPS_SKIPPED)?.into(),
+            log_losses: metrics.counter(names::LOG_LOSSES)?.into(),
+            play: PlayMetrics::new(&metrics)?,
             window_rows: metrics.whole_gauge(names::WINDOW_ROWS)?,
             replay_ratio: metrics.gauge(names::REPLAY_RATIO)?,
             loss: metrics.gauges(names::LOSS, ["total", "policy", "value", "weights"])?,
@@ -53,7 +53,6 @@ impl Export {
             weights_epoch: metrics.whole_gauge(names::WEIGHTS_EPOCH)?,
             weights_step: metrics.whole_gauge(names::WEIGHTS_STEP)?,
             scores: metrics.gauge_family(names::SCORE)?,
-            seen: BTreeMap::new(),
             metrics,
         })
     }
@@ -65,17 +64,12 @@ impl Export {
 
     /// Brings the metrics up to date.
     pub fn set(&mut self, status: &Status) {
-        for (name, counter, now) in [
-            ("games", &self.games, status.games),
-            ("rows", &self.rows, status.rows),
-            ("steps", &self.steps, status.step),
-            ("skipped", &self.skipped, status.skipped_steps),
-            ("log losses", &self.log_losses, status.log_losses),
-        ] {
-            let seen = self.seen.entry(name).or_default();
-            counter.inc_by(now.saturating_sub(*seen));
-            *seen = now.max(*seen);
-        }
+        self.games.set(status.games);
+        self.rows.set(status.rows);
+        self.steps.set(status.step);
+        self.skipped.set(status.skipped_steps);
+        self.log_losses.set(status.log_losses);
+        self.play.set(&status.play);
         self.window_rows.set(i64::try_from(status.window_rows).unwrap_or(i64::MAX));
         self.replay_ratio.set(status.replay_ratio);
         if let Some(loss) = status.loss {
@@ -102,6 +96,8 @@ impl Export {
 
 #[cfg(test)]
 mod tests {
+    use fogfall_pipeline::PlayFigures;
+
     use super::*;
     use crate::status::WinRate;
 
@@ -113,7 +109,8 @@ mod tests {
         let weights_version = "2.300".to_owned();
         let (effective_worlds, refilled_pools) = (Some(12.5), 0.25);
         let status = Status { games: 5, rows: 50, step: 350, window_rows: 40, log_losses: 1, ..Status::default() };
-        let status = Status { weights_version, ..status };
+        let play = PlayFigures { tree_nodes: 600, tree_falls: 70, ..PlayFigures::default() };
+        let status = Status { weights_version, play, ..status };
         export.set(&Status { effective_worlds, refilled_pools, ..status });
         let text = export.metrics().encode().unwrap();
         for line in [
@@ -122,6 +119,8 @@ mod tests {
             "fogfall_steps_total 350",
             "fogfall_window_rows 40",
             "fogfall_replay_log_losses_total 1",
+            "fogfall_search_tree_nodes 600",
+            "fogfall_search_tree_falls_total 70",
             "fogfall_effective_worlds 12.5",
             "fogfall_refilled_pools_ratio 0.25",
             "fogfall_weights_epoch 2",

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fogfall_pipeline::{Intake, IntakeStatus, SelfPlayStats, Stages, Trouble, Waiting};
+use fogfall_pipeline::{Intake, IntakeStatus, PlayFigures, SelfPlayStats, Stages, Trouble, Waiting};
 use fogfall_proto::Manifest;
 use fogfall_service::admin::{Condition, Heartbeat, Vitals};
 
@@ -206,6 +206,7 @@ impl Reporter {
             batch_fill: (ratio(new.evaluations - old.evaluations, new.batches - old.batches)
                 / sources.flags.run.slots as f64)
                 .min(1.0),
+            play: PlayFigures::of(&stats),
             effective_worlds: (sources.flags.search.belief == "reach")
                 .then(|| mean(new.effective_worlds - old.effective_worlds, new.pools - old.pools)),
             pool_worlds: sources.flags.search.belief_pool.into(),

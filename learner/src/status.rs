@@ -1,6 +1,7 @@
 //! What a run looks like at one moment: the one record behind the live view, the log line, `--json`, `metrics.jsonl`,
 //! the plots and the status page. A record written by an older learner still reads: fields it lacks take their default.
 
+use fogfall_pipeline::PlayFigures;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// The stage that takes train steps, as [`Wait::stage`] names it.
@@ -160,6 +161,8 @@ pub struct Status {
     /// Rows in a batch over slots of a thread, 0 to 1.
     #[serde(deserialize_with = "number_or_nan")]
     pub batch_fill: f64,
+    /// What searches of this start did, and their trees; all 0 where actors play.
+    pub play: PlayFigures,
     /// Mean effective sample size of the pools of worlds of recent searches; not a number before the first, none if
     /// searches have no pools.
     pub effective_worlds: Option<f64>,

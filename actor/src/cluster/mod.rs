@@ -4,14 +4,12 @@
 //! **Invariant:** until it is told to stop, a service waits for what is not there yet, and says so: a server, the run's
 //! learner, weights. It ends with an error only where waiting cannot help.
 
-mod export;
 mod join;
 mod order;
 mod process;
 mod run;
 mod settings;
 
-pub use export::Counter;
 pub use join::{await_manifest, connect};
 pub use order::{IngestOrder, PlayOrder};
 pub use process::{Process, Report};

@@ -11,10 +11,10 @@ use fogfall_bus::Fill;
 use fogfall_pipeline::Stages;
 use fogfall_proto::{Heartbeat, Manifest, PartCounts};
 use fogfall_replay::Bounds;
-use fogfall_service::metrics::{IntGauge, Metrics, MetricsError, names};
+use fogfall_service::metrics::{IntGauge, Metrics, MetricsError, Total, names};
 use serde::Serialize;
 
-use crate::cluster::{Counter, Report};
+use crate::cluster::Report;
 
 /// A log line this often; before it, the servers are asked how full they are.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -64,8 +64,8 @@ impl Report for Status {
 pub struct Meter {
     metrics: Metrics,
     /// stored, duplicate, stale, refused, retried
-    parts: [Counter; 5],
-    rows: Counter,
+    parts: [Total; 5],
+    rows: Total,
     bus_bytes: IntGauge,
     log_bytes: IntGauge,
     began: Instant,
@@ -83,7 +83,7 @@ impl Meter {
         let metrics = Metrics::new()?;
         let outcomes = ["stored", "duplicate", "stale", "refused", "retried"];
         Ok(Self {
-            parts: metrics.counters(names::PARTS_SETTLED, outcomes)?.map(Counter::from),
+            parts: metrics.counters(names::PARTS_SETTLED, outcomes)?.map(Total::from),
             rows: metrics.counter(names::ROWS_STORED)?.into(),
             bus_bytes: metrics.whole_gauge(names::BUS_BYTES)?,
             log_bytes: metrics.whole_gauge(names::LOG_BYTES)?,

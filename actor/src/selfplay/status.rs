@@ -8,15 +8,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fogfall_pipeline::{Hung, SelfPlayStats, Stages, Trouble, WeightsCell};
+use fogfall_pipeline::{Hung, PlayFigures, PlayMetrics, SelfPlayStats, Stages, Trouble, WeightsCell};
 use fogfall_proto::{Failing, Heartbeat, Manifest, PartCounts, ROOM_ON_THE_BUS, Version, Wait};
 use fogfall_service::{
     admin,
-    metrics::{IntCounter, IntGauge, Metrics, MetricsError, names},
+    metrics::{IntCounter, IntGauge, Metrics, MetricsError, Total, names},
 };
 use serde::{Serialize, Serializer};
 
-use crate::cluster::{Counter, Process, Report};
+use crate::cluster::{Process, Report};
 
 /// A log line this often.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -85,6 +85,8 @@ pub struct Status {
     pub games_per_s: f64,
     /// Rows a second.
     pub rows_per_s: f64,
+    /// What its searches did, and their trees.
+    pub play: PlayFigures,
     /// Trajectories that the bus stored.
     pub published: u64,
     /// Trajectories that the bus had already: it was asked twice.
@@ -132,13 +134,10 @@ impl Report for Status {
 /// Makes the record and shows it.
 pub struct Meter {
     metrics: Metrics,
-    games: Counter,
-    decisions: Counter,
-    simulations: Counter,
-    /// network, cache
-    evaluations: [Counter; 2],
+    games: Total,
+    play: PlayMetrics,
     /// stored, duplicate, lost, retried
-    parts: [Counter; 4],
+    parts: [Total; 4],
     weights_epoch: IntGauge,
     weights_step: IntGauge,
     hung_games: IntCounter,
@@ -162,10 +161,8 @@ impl Meter {
         let outcomes = ["stored", "duplicate", "lost", "retried"];
         Ok(Self {
             games: metrics.counter(names::GAMES)?.into(),
-            decisions: metrics.counter(names::DECISIONS)?.into(),
-            simulations: metrics.counter(names::SIMULATIONS)?.into(),
-            evaluations: metrics.counters(names::EVALUATIONS, ["network", "cache"])?.map(Counter::from),
-            parts: metrics.counters(names::PARTS_PUBLISHED, outcomes)?.map(Counter::from),
+            play: PlayMetrics::new(&metrics)?,
+            parts: metrics.counters(names::PARTS_PUBLISHED, outcomes)?.map(Total::from),
             weights_epoch: metrics.whole_gauge(names::WEIGHTS_EPOCH)?,
             weights_step: metrics.whole_gauge(names::WEIGHTS_STEP)?,
             hung_games: metrics.counter(names::HUNG_GAMES)?,
@@ -215,6 +212,7 @@ impl Meter {
             rows: counts.rows,
             games_per_s: (counts.games - games) as f64 / seconds,
             rows_per_s: (counts.rows - rows) as f64 / seconds,
+            play: PlayFigures::of(&seen.stats),
             published: seen.published,
             duplicates: seen.duplicates,
             lost: seen.stats.lost + seen.publish_lost,
@@ -276,13 +274,8 @@ impl Meter {
     }
 
     fn export(&mut self, seen: &Seen) {
-        let counts = &seen.stats.counts;
-        self.games.set(counts.games);
-        self.decisions.set(counts.decisions);
-        self.simulations.set(counts.simulations);
-        let [network, cache] = &mut self.evaluations;
-        network.set(counts.evaluations.saturating_sub(counts.cache_hits));
-        cache.set(counts.cache_hits);
+        self.games.set(seen.stats.counts.games);
+        self.play.set(&PlayFigures::of(&seen.stats));
         let lost = seen.stats.lost + seen.publish_lost;
         for (counter, total) in self.parts.iter_mut().zip([seen.published, seen.duplicates, lost, seen.retries]) {
             counter.set(total);
@@ -299,7 +292,7 @@ mod tests {
     use super::*;
 
     fn seen(games: u64, waiting: usize) -> Seen {
-        let counts = WorkerCounts { games, parts: 2 * games, rows: 3 * games, ..WorkerCounts::default() };
+        let counts = WorkerCounts { games, parts: 2 * games, rows: 3 * games, falls: 7, ..WorkerCounts::default() };
         Seen {
             stats: SelfPlayStats { counts, lost: 1, waiting, ..SelfPlayStats::default() },
             published: 2 * games - 4,
@@ -323,6 +316,7 @@ mod tests {
         let text = meter.metrics().encode().unwrap();
         for line in [
             "fogfall_games_total 12",
+            "fogfall_search_tree_falls_total 7",
             "fogfall_parts_published_total{outcome=\"stored\"} 20",
             "fogfall_parts_published_total{outcome=\"lost\"} 3",
             "fogfall_weights_epoch 2",

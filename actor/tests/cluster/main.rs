@@ -176,7 +176,9 @@ fn an_ingester_without_its_log_hands_all_back_when_it_is_stopped_and_the_next_on
 
 #[test]
 fn an_actor_is_healthy_without_weights_and_ready_with_them_and_shows_what_it_does() {
-    let (nats, (shape, manifest)) = (NatsServer::start(), kuhn());
+    let (nats, (shape, mut manifest)) = (NatsServer::start(), kuhn());
+    let tree = [("tree", "generation"), ("node_up", "8")].map(|(key, text)| (key.to_owned(), text.to_owned()));
+    manifest.settings.extend(tree);
     let lead = Lead::new(&nats);
     lead.claim(&manifest);
     let mut actor = Service::start(&["--nats", &nats.url(), "--threads=1", "--slots=4", "--metrics-addr=127.0.0.1:0"]);
@@ -192,8 +194,12 @@ fn an_actor_is_healthy_without_weights_and_ready_with_them_and_shows_what_it_doe
     });
     actor.until("counted games", |_| {
         let metrics = get(&at, "/metrics").1;
-        let games = metrics.lines().find_map(|line| line.strip_prefix("fogfall_games_total ")).unwrap();
-        games.parse::<u64>().unwrap() > 0 && metrics.contains("\nfogfall_weights_step 5\n")
+        let counted =
+            ["fogfall_games_total ", "fogfall_search_tree_nodes ", "fogfall_search_tree_falls_total "].map(|name| {
+                let figure = metrics.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+                figure.parse::<u64>().unwrap() > 0
+            });
+        counted == [true; 3] && metrics.contains("\nfogfall_weights_step 5\n")
     });
     assert_eq!(actor.terminate().0, Some(0), "{}", actor.log());
 }

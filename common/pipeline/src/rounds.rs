@@ -17,7 +17,7 @@ use crossbeam_channel::{RecvTimeoutError, Sender, unbounded};
 use fogfall_game::Game;
 use fogfall_net::NetEvaluator;
 use fogfall_proto::Trajectory;
-use fogfall_search::Cached;
+use fogfall_search::{Cached, TreeStats};
 use fogfall_selfplay::{Origin, Worker, WorkerCounts};
 use fogfall_service::shutdown::Stop;
 
@@ -37,6 +37,8 @@ pub struct Rounds<G: Game> {
 /// What was done, and since when nothing is.
 struct Meter {
     threads: Vec<WorkerCounts>,
+    /// Of each thread, when it last moved its games on.
+    trees: Vec<TreeStats>,
     blocked: Duration,
     idle_since: Option<Instant>,
 }
@@ -49,7 +51,8 @@ impl<G: Game> Rounds<G> {
     pub fn new(game: &Arc<G>, settings: SelfPlaySettings, origin: Origin) -> Self {
         assert!(settings.threads > 0, "somebody has to play");
         let threads = vec![WorkerCounts::default(); settings.threads];
-        let meter = Mutex::new(Meter { threads, blocked: Duration::ZERO, idle_since: Some(Instant::now()) });
+        let trees = vec![TreeStats::default(); settings.threads];
+        let meter = Mutex::new(Meter { threads, trees, blocked: Duration::ZERO, idle_since: Some(Instant::now()) });
         Self { game: Arc::clone(game), settings, origin, meter }
     }
 
@@ -62,6 +65,8 @@ impl<G: Game> Rounds<G> {
         let meter = self.meter();
         let mut stats = SelfPlayStats::default();
         meter.threads.iter().for_each(|&counts| stats.counts += counts);
+        stats.tree_nodes = meter.trees.iter().map(|trees| trees.nodes).sum();
+        stats.tree_bytes = meter.trees.iter().map(|trees| trees.bytes).sum();
         let idle = meter.idle_since.map_or(Duration::ZERO, |since| since.elapsed());
         stats.blocked = (meter.blocked + idle) * self.settings.threads as u32;
         stats.waiting = if meter.idle_since.is_some() { self.settings.threads } else { 0 };
@@ -131,7 +136,9 @@ impl<G: Game> Rounds<G> {
             worker.round(&mut finished);
             let mut counts = before;
             counts += worker.counts();
-            self.meter().threads[index] = counts;
+            let mut meter = self.meter();
+            (meter.threads[index], meter.trees[index]) = (counts, worker.trees());
+            drop(meter);
             for trajectory in finished.drain(..) {
                 games.send(trajectory).expect("the round waits for all of its games");
             }

@@ -15,7 +15,7 @@ use crossbeam_channel::{SendTimeoutError, Sender};
 use fogfall_game::{Game, mix};
 use fogfall_net::NetEvaluator;
 use fogfall_proto::Trajectory;
-use fogfall_search::Cached;
+use fogfall_search::{Cached, TreeStats};
 use fogfall_selfplay::{Origin, PlaySettings, Worker, WorkerCounts};
 use fogfall_service::shutdown::Stop;
 
@@ -51,6 +51,10 @@ pub struct Outlet {
 pub struct SelfPlayStats {
     /// What the workers did.
     pub counts: WorkerCounts,
+    /// Nodes in the workers' trees when they were last seen.
+    pub tree_nodes: u64,
+    /// Bytes that these trees took.
+    pub tree_bytes: u64,
     /// Games finished but given up, because there was no room for them when the process had to end.
     pub lost: u64,
     /// Time that threads waited for room in the channel, present waits included.
@@ -62,9 +66,10 @@ pub struct SelfPlayStats {
 }
 
 impl std::ops::AddAssign for SelfPlayStats {
-    /// Joins what two stages did, one after the other: the second waits now.
+    /// Joins what two stages did, one after the other: the second waits now, and its trees are those that there are.
     fn add_assign(&mut self, later: Self) {
         self.counts += later.counts;
+        (self.tree_nodes, self.tree_bytes) = (later.tree_nodes, later.tree_bytes);
         self.lost += later.lost;
         self.blocked += later.blocked;
         (self.waiting, self.longest_wait) = (later.waiting, later.longest_wait);
@@ -84,6 +89,7 @@ pub struct Hung {
 
 struct ThreadStats {
     counts: WorkerCounts,
+    trees: TreeStats,
     lost: u64,
     blocked: Duration,
     /// Since when it waits for room, if it does.
@@ -96,8 +102,9 @@ struct ThreadStats {
 
 impl ThreadStats {
     fn new() -> Self {
-        let (counts, lost, blocked) = (WorkerCounts::default(), 0, Duration::ZERO);
-        Self { counts, lost, blocked, waiting: None, went_on: Instant::now(), in_hand: Arc::default() }
+        let (counts, trees) = (WorkerCounts::default(), TreeStats::default());
+        let (lost, blocked, waiting) = (0, Duration::ZERO, None);
+        Self { counts, trees, lost, blocked, waiting, went_on: Instant::now(), in_hand: Arc::default() }
     }
 }
 
@@ -151,6 +158,8 @@ impl SelfPlay {
         for thread in &self.stats {
             let thread = thread.lock().unwrap_or_else(PoisonError::into_inner);
             all.counts += thread.counts;
+            all.tree_nodes += thread.trees.nodes;
+            all.tree_bytes += thread.trees.bytes;
             all.lost += thread.lost;
             let wait = thread.waiting.map_or(Duration::ZERO, |since| since.elapsed());
             all.blocked += thread.blocked + wait;
@@ -221,7 +230,7 @@ impl<G: Game> Thread<G> {
                 worker.renew(weights.version, self.evaluator(&weights));
             }
             worker.round(&mut finished);
-            self.with_stats(|s| (s.counts, s.went_on) = (worker.counts(), Instant::now()));
+            self.with_stats(|s| (s.counts, s.trees, s.went_on) = (worker.counts(), worker.trees(), Instant::now()));
             for trajectory in finished.drain(..) {
                 if !self.send(trajectory) {
                     self.with_stats(|s| s.lost += 1);

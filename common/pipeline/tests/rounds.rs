@@ -6,9 +6,9 @@ use std::sync::Arc;
 use fogfall_game::Game;
 use fogfall_games::KuhnPoker;
 use fogfall_net::{Net, Shape, Weights};
-use fogfall_pipeline::{Rounds, SelfPlaySettings, VersionedNet};
+use fogfall_pipeline::{PlayFigures, Rounds, SelfPlaySettings, VersionedNet};
 use fogfall_proto::{Trajectory, Version, WIRE_VERSION};
-use fogfall_search::{Budget, RootNoise};
+use fogfall_search::{Budget, FallOrder, RootNoise, TreeLife};
 use fogfall_selfplay::{Origin, PlaySettings};
 use fogfall_service::shutdown::Stop;
 
@@ -57,4 +57,26 @@ fn a_round_that_is_stopped_gives_nothing() {
     stop.request("test");
     assert!(rounds.play(&weights(&game, 7), 0..10, &stop, &|| ()).is_none());
     assert_eq!(rounds.stats().waiting, 2, "nobody plays");
+}
+
+#[test]
+fn trees_of_a_generation_are_seen_and_what_falls_is_counted_over_all_rounds() {
+    let game = Arc::new(KuhnPoker::new());
+    let mut play = PlaySettings::new(game.info(), Budget::Simulations(8));
+    play.search.life = TreeLife::Generation { up: 8, down: 4, order: FallOrder::FirstIn };
+    let rounds = Rounds::new(&game, SelfPlaySettings { play, threads: 2, slots: 2, cache_entries: 0 }, ORIGIN());
+    let mut before = PlayFigures::of(&rounds.stats());
+    assert_eq!(before, PlayFigures::default());
+    for (round, numbers) in [0..60, 60..120].into_iter().enumerate() {
+        assert!(rounds.play(&weights(&game, round as u64), numbers, &Stop::new(), &|| ()).is_some());
+        let now = PlayFigures::of(&rounds.stats());
+        assert!(now.tree_falls > before.tree_falls && now.tree_re_expansions > before.tree_re_expansions, "{now:?}");
+        assert!(now.tree_evaluations > before.tree_evaluations && now.inherited_visits > before.inherited_visits);
+        // New weights, new trees, at most one for each of four slots; a thread may find no game left.
+        let starts = now.tree_starts - before.tree_starts;
+        assert!((1..=4).contains(&starts), "{starts}");
+        before = now;
+    }
+    assert_eq!(before.tree_games, 120.0 / before.tree_starts as f64);
+    assert_eq!((before.tree_nodes, before.tree_bytes), (0, 0), "trees end with the round");
 }

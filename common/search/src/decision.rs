@@ -31,6 +31,9 @@ pub struct Decision {
     pub simulations: u32,
     /// Questions to the evaluator.
     pub evaluations: u32,
+    /// Questions that it was spared: nodes on its way, the root not counted, that an earlier search of the same tree had
+    /// evaluated, each once.
+    pub tree_hits: u32,
     /// Nodes added by this search.
     pub new_nodes: u32,
     /// Visits that the root's actions had before this search.

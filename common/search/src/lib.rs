@@ -18,13 +18,15 @@ mod noise;
 mod rollout;
 mod select;
 mod tree;
+mod tree_stats;
 
 pub use cached::{CacheCounts, Cached, cache_bytes};
 pub use decision::Decision;
 pub use evaluator::{EvalBatch, Evaluator};
 pub use evaluators::{Hash, Rollout, Uniform};
-pub use search::{Gathered, Search, TreeStats};
+pub use search::{Gathered, Search};
 pub use settings::{
     Belief, Budget, Choice, FallOrder, Keys, Label, Opponents, RootNoise, SearchSettings, Seats, TreeLife,
 };
 pub use tree::tree_bytes;
+pub use tree_stats::TreeStats;

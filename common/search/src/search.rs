@@ -15,6 +15,7 @@ use crate::noise::noised_prior;
 use crate::select::{covers, select, select_any};
 use crate::settings::{Belief, Budget, Choice, FallOrder, Keys, Opponents, RootNoise, SearchSettings, Seats, TreeLife};
 use crate::tree::{EdgeId, Node, NodeId, Tree, sign, to_fixed};
+use crate::tree_stats::TreeStats;
 
 /// Counter of the stream that draws a search's root noise; simulations count from 0.
 const NOISE_STREAM: u64 = u64::MAX;
@@ -30,32 +31,6 @@ pub enum Gathered {
     Busy,
     /// The budget is spent: [`Search::decide`].
     Done,
-}
-
-/// How large a search's tree is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TreeStats {
-    /// Nodes in it.
-    pub nodes: u64,
-    /// Bytes that its nodes and edges take.
-    pub bytes: u64,
-    /// Leaves that fell since the search was made.
-    pub falls: u64,
-    /// Nodes added since then where a leaf had fallen before.
-    pub re_expansions: u64,
-}
-
-impl std::ops::Add for TreeStats {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            nodes: self.nodes + other.nodes,
-            bytes: self.bytes + other.bytes,
-            falls: self.falls + other.falls,
-            re_expansions: self.re_expansions + other.re_expansions,
-        }
-    }
 }
 
 /// A question that is not answered yet.
@@ -112,8 +87,12 @@ pub struct Search<G: Game> {
     suspended: Option<Descent<G>>,
     /// The worlds of a reach belief. They live from one search to the next, as long as the same seat searches.
     pool: Option<Pool<G>>,
+    /// Number of this search among those of its trees; 0 before the first.
+    number: u16,
     simulations: u32,
     evaluations: u32,
+    /// Evaluations that the tree held already.
+    tree_hits: u32,
     new_nodes: u32,
     depth: u64,
 }
@@ -145,8 +124,10 @@ impl<G: Game> Search<G> {
             pending: None,
             suspended: None,
             pool: None,
+            number: 0,
             simulations: 0,
             evaluations: 0,
+            tree_hits: 0,
             new_nodes: 0,
             depth: 0,
         }
@@ -241,7 +222,12 @@ impl<G: Game> Search<G> {
         self.root_ready = false;
         self.pending = None;
         self.suspended = None;
-        (self.simulations, self.evaluations, self.new_nodes, self.depth) = (0, 0, 0, 0);
+        (self.simulations, self.evaluations, self.tree_hits, self.new_nodes, self.depth) = (0, 0, 0, 0, 0);
+        self.number = self.number.wrapping_add(1);
+        if self.number == 0 {
+            self.tree.forget_searches();
+            self.number = 1;
+        }
     }
 
     fn key(&self, world: &World<G>) -> u64 {
@@ -377,8 +363,20 @@ impl<G: Game> Search<G> {
         own || self.deterministic
     }
 
+    /// Comes past a node that has been evaluated. If that was in an earlier search, this one is spared the question: with a
+    /// tree of its own it would have asked when it first came here.
+    #[inline]
+    fn pass(&mut self, node: NodeId) {
+        let node = self.tree.node_mut(node);
+        if node.searched != self.number {
+            node.searched = self.number;
+            self.tree_hits += 1;
+        }
+    }
+
     /// Asks what the opponent does at a node, by what it sees in this world.
     fn ask_opponent(&mut self, descent: Descent<G>, mover: Seat, lane: u32, batch: &mut EvalBatch) {
+        self.pass(descent.node);
         descent.world.observe(&self.game, mover, batch.push(lane, &self.legal));
         if batch.want_rollouts {
             batch.rollout.push(0.0);
@@ -417,6 +415,7 @@ impl<G: Game> Search<G> {
 
     /// Selects an action at `node`, among `self.legal` unless each of its edges is legal, and puts its edge on the path.
     fn step(&mut self, node: NodeId, any: bool) -> Action {
+        self.pass(node);
         let is_root = node == self.root;
         let SearchSettings { c_puct, root_fpu_reduction, fpu_reduction, .. } = self.settings;
         let fpu = if is_root { root_fpu_reduction } else { fpu_reduction };
@@ -486,7 +485,7 @@ impl<G: Game> Search<G> {
         self.tree.add_edges(node, &self.legal, prior);
         let at = self.tree.node_mut(node);
         let first = !at.evaluated;
-        at.evaluated = true;
+        (at.evaluated, at.searched) = (true, self.number);
         if !refresh || first {
             self.back_up(node, sign(mover) * value);
         }
@@ -552,6 +551,7 @@ impl<G: Game> Search<G> {
         out.mover = self.owner;
         out.simulations = self.simulations;
         out.evaluations = self.evaluations;
+        out.tree_hits = self.tree_hits;
         out.new_nodes = self.new_nodes;
         out.inherited = self.inherited.iter().sum();
         out.tree_nodes = self.tree.len() as u32;

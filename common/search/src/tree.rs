@@ -69,6 +69,8 @@ pub(crate) struct Node {
     pub(crate) mover: Seat,
     /// The network was asked here.
     pub(crate) evaluated: bool,
+    /// Number of the last search that asked here or came past what another had asked; 0 for none.
+    pub(crate) searched: u16,
 }
 
 impl Node {
@@ -146,6 +148,11 @@ impl Tree {
         self.leaves.iter_mut().for_each(|leaves| *leaves = Leaves::default());
         (self.free_node, self.free_nodes) = (NodeId::NONE, 0);
         self.free_edges.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Forgets which searches came where: their numbers begin anew.
+    pub(crate) fn forget_searches(&mut self) {
+        self.nodes.iter_mut().for_each(|node| node.searched = 0);
     }
 
     /// Nodes in the tree.
@@ -238,6 +245,7 @@ impl Tree {
             action,
             mover,
             evaluated: false,
+            searched: 0,
         };
         let id = self.free_node;
         let id = if id == NodeId::NONE {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use fogfall_game::{Game, Turn, stream};
 use fogfall_games::{Battle, KuhnPoker, LeducPoker, TicTacToe};
 use fogfall_search::{
-    Budget, Choice, Decision, EvalBatch, Evaluator, FallOrder, Gathered, Hash, Keys, Label, Search, SearchSettings,
-    Seats, TreeLife, Uniform,
+    Budget, Choice, Decision, EvalBatch, Evaluator, FallOrder, Gathered, Hash, Keys, Label, Opponents, Search,
+    SearchSettings, Seats, TreeLife, Uniform,
 };
 
 const NEVER: u32 = u32::MAX;
@@ -68,7 +68,22 @@ impl<G: Game> Table<G> {
     }
 }
 
+/// A game's start as the seat that moves first sees it.
+fn start<G: Game>(game: &G) -> G::View {
+    let mut rng = stream(7, &[0]);
+    let mut state = game.start(&mut rng);
+    game.settle(&mut state, &mut rng);
+    game.view(&state, 0)
+}
+
+/// Searches to the end and checks the tree.
 fn finish<G: Game>(search: &mut Search<G>, evaluator: &mut dyn Evaluator, observation_len: usize) {
+    run(search, evaluator, observation_len);
+    search.check().unwrap();
+}
+
+/// Searches to the end.
+fn run<G: Game>(search: &mut Search<G>, evaluator: &mut dyn Evaluator, observation_len: usize) {
     let mut batch = EvalBatch::new(observation_len);
     batch.want_rollouts = evaluator.wants_rollouts();
     loop {
@@ -85,7 +100,6 @@ fn finish<G: Game>(search: &mut Search<G>, evaluator: &mut dyn Evaluator, observ
             }
         }
     }
-    search.check().unwrap();
 }
 
 /// The same games by both methods, where nothing falls and nothing is inherited from game to game.
@@ -233,4 +247,68 @@ fn first_in_first_out_sheds_the_opening_and_least_recently_visited_keeps_what_is
     let (first_in, least_recent) = (re_expansions(FallOrder::FirstIn), re_expansions(FallOrder::LeastRecent));
     assert!(first_in > 0.0 && least_recent > 0.0);
     assert_ne!(first_in, least_recent);
+}
+
+/// Searches from a view with the tree of seat 0; what was decided.
+fn search<G: Game>(table: &mut Table<G>, view: G::View, simulations: u32, seed: u64) -> Decision {
+    let (search, mut decision) = (&mut table.searches[0], Decision::default());
+    search.next_game();
+    search.begin(view, Budget::Simulations(simulations), None, seed);
+    run(search, &mut Uniform, table.game.info().observation_len());
+    search.decide(Choice::Visits, &mut stream(1, &[]), &mut decision);
+    decision
+}
+
+#[test]
+fn a_question_is_spared_at_each_node_on_the_way_that_an_earlier_search_has_evaluated() {
+    fn deepest<G: Game>(game: G, change: impl FnOnce(&mut SearchSettings)) -> u32 {
+        let mut table = Table::new(game, |settings| {
+            change(settings);
+            settings.life = generation(1500, 1000);
+        });
+        let view = start(&*table.game);
+        let spared = (0..3000).map(|seed| {
+            let decision = search(&mut table, view.clone(), 1, seed);
+            // One walk comes past all nodes above its last one; each of them but the root was evaluated before.
+            assert_eq!(decision.tree_hits, (decision.depth as u32).saturating_sub(1), "search {seed}: {decision:?}");
+            decision.tree_hits
+        });
+        spared.max().unwrap()
+    }
+    assert!(deepest(TicTacToe::new(), |_| {}) > 3);
+    assert!(deepest(LeducPoker::new(), |_| {}) > 3);
+    let policy = Opponents::Policy { uniform: 0.05 };
+    assert!(deepest(LeducPoker::new(), |settings| settings.opponents = policy) > 3);
+}
+
+#[test]
+fn a_question_is_spared_once_a_search_and_never_by_a_tree_of_its_own() {
+    let mut table = Table::new(TicTacToe::new(), |settings| settings.life = generation(NEVER, 0));
+    let (first, reply) = {
+        let game = TicTacToe::new();
+        let mut state = game.start(&mut stream(7, &[0]));
+        game.advance(&mut state, 4, &mut stream(7, &[0]));
+        (start(&game), game.view(&state, 1))
+    };
+    let ten = |table: &mut Table<TicTacToe>| {
+        let decision = search(table, first, 10, 1);
+        (decision.evaluations, decision.tree_hits)
+    };
+    // All is worth 0, so actions are tried in turn: the root, then each of its nine children.
+    assert_eq!(ten(&mut table), (10, 0));
+    // The root is asked again. Each child is come past, the first of them twice, and ten nodes below are asked.
+    assert_eq!(ten(&mut table), (11, 9));
+    // Searches are numbered up to 65,535 and then anew: this one has the number of the last, and none came here since. It
+    // comes past the nine children and the ten nodes below them.
+    for seed in 0..65_534 {
+        search(&mut table, reply, 1, seed);
+    }
+    assert_eq!(ten(&mut table), (11, 19));
+
+    let mut fresh = Table::new(TicTacToe::new(), |settings| settings.life = TreeLife::Move);
+    for seed in 0..5 {
+        let decisions = fresh.play(seed, Budget::Simulations(200), &mut Uniform);
+        assert!(decisions.iter().all(|decision| decision.tree_hits == 0));
+        fresh.next_game();
+    }
 }

@@ -35,6 +35,8 @@ pub struct Origin {
 /// What a worker did since it began. Each only grows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WorkerCounts {
+    /// Games begun.
+    pub started: u64,
     /// Games finished, truncated ones included.
     pub games: u64,
     /// Trajectories of these games: long ones have several.
@@ -51,10 +53,16 @@ pub struct WorkerCounts {
     pub evaluations: u64,
     /// Questions answered from the cache.
     pub cache_hits: u64,
+    /// Questions that searches were spared since their trees held the answers, see [`fogfall_search::Decision::tree_hits`].
+    pub tree_hits: u64,
     /// Batches evaluated.
     pub batches: u64,
     /// Nodes added to trees.
     pub nodes: u64,
+    /// Leaves that fell from trees.
+    pub falls: u64,
+    /// Nodes added where a leaf had fallen before; those of a game count when it ends.
+    pub re_expansions: u64,
     /// Games that began with empty trees.
     pub empty_trees: u64,
     /// Visits that the actions of roots had before their searches.
@@ -69,6 +77,7 @@ pub struct WorkerCounts {
 
 impl std::ops::AddAssign for WorkerCounts {
     fn add_assign(&mut self, other: Self) {
+        self.started += other.started;
         self.games += other.games;
         self.parts += other.parts;
         self.truncated += other.truncated;
@@ -77,8 +86,11 @@ impl std::ops::AddAssign for WorkerCounts {
         self.simulations += other.simulations;
         self.evaluations += other.evaluations;
         self.cache_hits += other.cache_hits;
+        self.tree_hits += other.tree_hits;
         self.batches += other.batches;
         self.nodes += other.nodes;
+        self.falls += other.falls;
+        self.re_expansions += other.re_expansions;
         self.empty_trees += other.empty_trees;
         self.inherited += other.inherited;
         self.pools += other.pools;
@@ -137,6 +149,17 @@ impl Games {
 struct Lane<G: Game> {
     number: u64,
     slot: Slot<G>,
+    /// Its trees when they were last looked at.
+    trees: TreeStats,
+}
+
+impl<G: Game> Lane<G> {
+    /// Counts what has come to its trees since the last look.
+    fn count_trees(&mut self, counts: &mut WorkerCounts) {
+        let before = std::mem::replace(&mut self.trees, self.slot.trees());
+        counts.falls += self.trees.falls - before.falls;
+        counts.re_expansions += self.trees.re_expansions - before.re_expansions;
+    }
 }
 
 /// Many slots on one thread. All games of a worker follow from its origin's seed, its settings and the weights it is
@@ -207,7 +230,8 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
             let Some(number) = worker.games.next() else { break };
             let seed = mix(worker.origin.seed, number);
             let slot = Slot::new(Arc::clone(&worker.game), &worker.settings, seed, version);
-            worker.lanes.push(Some(Lane { number, slot }));
+            worker.lanes.push(Some(Lane { number, slot, trees: TreeStats::default() }));
+            worker.counts.started += 1;
             worker.counts.empty_trees += 1;
         }
         worker
@@ -280,7 +304,7 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
 
     /// Moves one slot on until it has asked a question or has no game left.
     fn gather(&mut self, lane: usize, out: &mut Vec<Trajectory>) {
-        while let Some(Lane { number, slot }) = &mut self.lanes[lane] {
+        while let Some(Lane { number, slot, .. }) = &mut self.lanes[lane] {
             self.in_hand.store(slot.seed(), Ordering::Relaxed);
             let version = slot.version;
             let brain =
@@ -292,6 +316,7 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
                     self.counts.decisions += 1;
                     self.counts.simulations += u64::from(decision.simulations);
                     self.counts.evaluations += u64::from(decision.evaluations);
+                    self.counts.tree_hits += u64::from(decision.tree_hits);
                     self.counts.nodes += u64::from(decision.new_nodes);
                     self.counts.inherited += u64::from(decision.inherited);
                     self.counts.pools += u64::from(decision.effective_worlds > 0.0);
@@ -318,9 +343,15 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
                 self.in_hand.store(seed, Ordering::Relaxed);
                 lane.number = number;
                 let empty = lane.slot.start(&self.settings, seed, version);
+                self.counts.started += 1;
                 self.counts.empty_trees += u64::from(empty);
+                lane.count_trees(&mut self.counts);
             }
-            (lane, _) => *lane = None,
+            (lane, _) => {
+                if let Some(mut lane) = lane.take() {
+                    lane.count_trees(&mut self.counts);
+                }
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use std::{cell::Cell, collections::HashSet, sync::Arc, time::Duration};
 use fogfall_game::Game;
 use fogfall_games::{KuhnPoker, LeducPoker, TicTacToe};
 use fogfall_proto::{GameResult, RowLayout, Trajectory, Version, WIRE_VERSION};
-use fogfall_search::{Budget, Cached, Choice, Hash, Rollout, RootNoise, SearchSettings, TreeLife, Uniform};
+use fogfall_search::{Budget, Cached, Choice, FallOrder, Hash, Rollout, RootNoise, SearchSettings, TreeLife, Uniform};
 use fogfall_selfplay::{
     Agent, Growth, MatchSettings, Origin, PairResult, PlaySettings, Searcher, Worker, WorkerCounts, measure_match,
     play_match, watch_match,
@@ -72,6 +72,43 @@ fn every_row_is_labelled_from_its_movers_side_and_carries_what_was_searched() {
     assert_eq!(counts.games as usize, games.len());
     assert_eq!(counts.rows, games.iter().map(|t| u64::from(t.row_count)).sum::<u64>());
     assert!(counts.cache_hits > 0 && counts.cache_hits < counts.evaluations);
+}
+
+#[test]
+fn what_comes_to_trees_is_counted_while_they_live_and_after_their_games_have_ended() {
+    let game = Arc::new(TicTacToe::new());
+    let play = |life, games: u64| {
+        let mut settings = noisy(&*game);
+        settings.search.life = life;
+        let mut numbers = 0..games;
+        let (evaluator, next) = (Cached::new(Hash { seed: 1 }, 0, 9), move || numbers.next());
+        let mut worker = Worker::of_games(game.clone(), settings, origin(1), next, 4, FIRST, evaluator);
+        let (mut out, mut most) = (Vec::new(), 0);
+        while !worker.is_idle() {
+            worker.round(&mut out);
+            most = most.max(worker.trees().nodes);
+        }
+        assert_eq!(worker.trees().nodes, 0, "all games have ended");
+        let counts = worker.counts();
+        assert_eq!((counts.started, counts.games), (games, games));
+        (counts, most)
+    };
+    let (fresh, _) = play(TreeLife::Move, 40);
+    assert_eq!((fresh.tree_hits, fresh.falls, fresh.re_expansions, fresh.empty_trees), (0, 0, 0, 40));
+    let (kept, _) = play(TreeLife::Game, 40);
+    assert!(kept.tree_hits > 0, "what a move has searched below its child serves the next but one");
+    assert_eq!((kept.falls, kept.re_expansions, kept.empty_trees), (0, 0, 40));
+    let of_generation = |up, down| TreeLife::Generation { up, down, order: FallOrder::FirstIn };
+    let (grown, all) = play(of_generation(TreeLife::UNBOUNDED, 0), 40);
+    assert!(grown.tree_hits > kept.tree_hits, "{} and {}", grown.tree_hits, kept.tree_hits);
+    // One tree for each of four slots; nothing fell, so all that was added is there, less what the slots that ended first
+    // took with them.
+    assert_eq!((grown.falls, grown.re_expansions, grown.empty_trees), (0, 0, 4));
+    assert!(all <= grown.nodes + 40 * 9, "{all} of {}", grown.nodes); // and a root a decision at most
+    let (bounded, most) = play(of_generation(60, 30), 40);
+    assert!(bounded.falls > 0 && bounded.re_expansions > 0 && bounded.re_expansions < bounded.falls, "{bounded:?}");
+    assert!(most < all, "{most} and {all}");
+    assert_eq!(bounded.empty_trees, 4);
 }
 
 #[test]

@@ -5,10 +5,13 @@
 
 pub mod names;
 
+mod total;
+
 use prometheus::{Encoder, HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry, TextEncoder};
 use thiserror::Error;
 
 pub use prometheus::{Gauge, GaugeVec, Histogram, IntCounter, IntGauge, exponential_buckets, linear_buckets};
+pub use total::Total;
 
 /// The content type of [`Metrics::encode`].
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";

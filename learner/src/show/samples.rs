@@ -1,5 +1,7 @@
 //! Made-up runs for the tests of this folder: a run of `battle` that fills its window and gets better.
 
+use fogfall_pipeline::PlayFigures;
+
 use crate::status::{Figure, Losses, Phase, Status, Wait, WinRate};
 
 /// `x` to four decimals, a number that JSON brings back bit for bit.
@@ -36,6 +38,7 @@ pub(super) fn status(i: usize, n: usize) -> Status {
         evaluations_per_s: 56_100.0,
         cache_hits: 0.412,
         batch_fill: 0.931,
+        play: PlayFigures { decisions: (1_570_000.0 * done) as u64, tree_games: 1.0, ..PlayFigures::default() },
         effective_worlds: Some(12.5),
         pool_worlds: 64,
         refilled_pools: 0.312,

@@ -60,6 +60,32 @@ fn counters_grow_and_status_health_and_readiness_are_served_while_it_trains() {
 }
 
 #[test]
+fn trees_of_a_generation_show_in_the_metrics_and_in_the_metrics_file() {
+    let run = Run::kuhn();
+    let tree = ["--tree=generation", "--node-up=8", "--budget=new_nodes"];
+    let mut learner = run.start(&[&[ANY_PORT, "--json"], &tree[..]].concat());
+    let at = address(&mut learner);
+    for name in [
+        "fogfall_search_tree_nodes",
+        "fogfall_search_tree_bytes",
+        "fogfall_search_tree_starts_total",
+        "fogfall_search_tree_falls_total",
+        "fogfall_search_tree_re_expansions_total",
+        "fogfall_search_inherited_visits_total",
+        "fogfall_evaluations_total{source=\"tree\"}",
+    ] {
+        learner.until("growing", |_| counter(&at, name) > 0);
+    }
+    let falls = counter(&at, "fogfall_search_tree_falls_total");
+    learner.signal("TERM");
+    learner.end().well();
+    let play = &run.status()["play"];
+    assert!(play["tree_falls"].as_u64() >= Some(falls), "{play}");
+    // More than one game, most of the time, before new weights come.
+    assert!(play["tree_games"].as_f64() > Some(1.0), "{play}");
+}
+
+#[test]
 fn a_learner_is_not_ready_while_it_has_too_few_rows() {
     let run = Run::kuhn();
     let mut learner = run.start(&[ANY_PORT, "--json", "--min-rows=1000000", "--window-rows=1000000"]);

@@ -22,7 +22,15 @@ names! {
     RESULTS = "fogfall_game_results_total" by "result", "Games by how they ended.";
     DECISIONS = "fogfall_decisions_total", "Decisions searched.";
     SIMULATIONS = "fogfall_simulations_total", "Simulations run.";
-    EVALUATIONS = "fogfall_evaluations_total" by "source", "Evaluations by what answered them: network or cache.";
+    EVALUATIONS = "fogfall_evaluations_total" by "source",
+        "Evaluations by what answered them: network, cache, or a tree that an earlier search had grown.";
+    TREE_NODES = "fogfall_search_tree_nodes", "Nodes in the search trees of self-play.";
+    TREE_BYTES = "fogfall_search_tree_bytes", "Bytes that the nodes and edges of these trees take.";
+    TREE_STARTS = "fogfall_search_tree_starts_total", "Games that began with empty trees.";
+    TREE_GAMES = "fogfall_search_tree_games", "Games begun for each that began with empty trees.";
+    TREE_FALLS = "fogfall_search_tree_falls_total", "Leaves that fell from trees.";
+    TREE_RE_EXPANSIONS = "fogfall_search_tree_re_expansions_total", "Nodes added where a leaf had fallen before.";
+    INHERITED_VISITS = "fogfall_search_inherited_visits_total", "Visits that the actions of roots had before their search.";
     BATCH_ROWS = "fogfall_evaluation_batch_rows", "Rows in a batch given to the network.";
     EFFECTIVE_WORLDS = "fogfall_effective_worlds", "Mean effective sample size of recent pools of worlds.";
     REFILLED_POOLS = "fogfall_refilled_pools_ratio", "Share of recent pools of worlds that were refilled, 0 to 1.";
