@@ -15,6 +15,7 @@ use fogfall_service::settings::{Key, Loader, Settings, with_config, with_setting
 use crate::{
     checkpoint::{self, Checkpoint},
     overview,
+    pipeline::self_play_settings,
     place::{Cluster, Place},
     replay,
     resume::{RunState, locate},
@@ -243,10 +244,12 @@ pub fn order<S: GameSet>(
     }
     match &game {
         None => loader.refuse("--game is missing"),
-        Some(game) => match S::with(game, rules.as_deref(), Misfits(&flags)) {
-            Ok(misfits) => misfits.into_iter().for_each(|misfit| loader.refuse(misfit)),
-            Err(error) => loader.refuse(error.to_string().replace('\n', "\n  ")),
-        },
+        Some(game) => {
+            match S::with(game, rules.as_deref(), Misfits { flags: &flags, plays: place.cluster().is_none() }) {
+                Ok(misfits) => misfits.into_iter().for_each(|misfit| loader.refuse(misfit)),
+                Err(error) => loader.refuse(error.to_string().replace('\n', "\n  ")),
+            }
+        }
     }
     loader.finish()?;
     let game = game.unwrap_or_default();
@@ -343,13 +346,20 @@ fn refuse_bad_usage(matches: &ArgMatches, loader: &mut Loader) {
 }
 
 /// What of the settings does not fit the game.
-struct Misfits<'a>(&'a Flags);
+struct Misfits<'a> {
+    flags: &'a Flags,
+    /// This process plays.
+    plays: bool,
+}
 
 impl GameVisitor for Misfits<'_> {
     type Out = Vec<String>;
 
     fn visit<G: Game>(self, game: Arc<G>) -> Vec<String> {
-        replay::misfits(game.info(), self.0).into_iter().chain(self.0.network.misfit(game.info())).collect()
+        let (info, flags) = (game.info(), self.flags);
+        let play = if self.plays { self_play_settings(info, flags).err() } else { None };
+        let play = play.map(|error| format!("{error:#}"));
+        replay::misfits(info, flags).into_iter().chain(flags.network.misfit(info)).chain(play).collect()
     }
 }
 

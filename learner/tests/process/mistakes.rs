@@ -36,6 +36,15 @@ fn mistakes_in_flags_environment_and_file_are_reported_together() {
 }
 
 #[test]
+fn trees_that_do_not_fit_their_memory_are_refused_before_anything_is_begun() {
+    let run = Run::kuhn();
+    let trees = ["--tree=generation", "--tree-memory=1MiB", "--selfplay-threads=2", "--slots=100"];
+    let asked = [&["--local", "--game=connect_four", "--run-dir=run", "--batch-rows=0"][..], &trees].concat();
+    learner(&run, &asked).refused(2, &["2 mistakes", "tree_memory is 1 MiB, too little for 200 trees", "batch_rows"]);
+    assert!(!run.path().exists());
+}
+
+#[test]
 fn a_file_that_is_no_toml_is_named_with_the_line() {
     let run = Run::kuhn();
     run.beside("mine.toml", "width = 16\nblocks = = 1\n");
