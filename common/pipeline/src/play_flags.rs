@@ -72,6 +72,9 @@ fogfall_service::settings! {
         noise_concentration: f32 = 10.0, in 0.01..=1000.0, class Learning;
         /// What moves are drawn from: visits, by the temperatures below, or the policy label.
         choice: String = "visits".into(), one_of &["visits", "label"], class Learning;
+        /// A game begins with up to so many random moves, which teach nothing: more kinds of positions, also such that good play
+        /// does not reach.
+        random_opening: u32 = 0, in 0..=1_000_000, class Learning;
         /// Decisions of both seats together that are played at the opening temperature.
         opening_decisions: u32 = 12, in 0..=1_000_000, class Learning;
         /// Temperature of the choice in the opening: probability of a move is its visits to the power of 1 / temperature.
@@ -175,6 +178,7 @@ impl PlayFlags {
             full_share: self.full_share,
             noise: (self.noise_fraction > 0.0).then_some(noise),
             by_label: self.choice == "label",
+            random_opening: self.random_opening,
             opening_decisions: self.opening_decisions,
             opening_temperature: self.opening_temperature,
             temperature: self.temperature,

@@ -31,6 +31,9 @@ pub struct PlaySettings {
     pub noise: Option<RootNoise>,
     /// Draw moves from the policy label, whatever the temperatures.
     pub by_label: bool,
+    /// Most decisions of a game that are drawn uniformly from what is legal before the searched ones begin; how many is drawn,
+    /// too. They are no rows.
+    pub random_opening: u32,
     /// Decisions of both seats that are played at `opening_temperature`.
     pub opening_decisions: u32,
     /// Temperature of the choice in the opening.
@@ -52,6 +55,7 @@ impl PlaySettings {
             full_share: 1.0,
             noise: None,
             by_label: false,
+            random_opening: 0,
             opening_decisions: 0,
             opening_temperature: 1.0,
             temperature: 0.0,

@@ -14,11 +14,13 @@ use crate::table::Table;
 const SEARCH: u64 = 2;
 const CHOICE: u64 = 3;
 const PLAYOUT_CAP: u64 = 4;
+const OPENING: u64 = 5;
 
 /// A finished game.
 pub(crate) struct Finished {
     pub(crate) seed: u64,
     pub(crate) result: GameResult,
+    /// Searched decisions: as many as rows.
     pub(crate) decisions: u32,
     pub(crate) evaluations: u64,
     pub(crate) rows: Vec<u8>,
@@ -77,7 +79,6 @@ impl<G: Game> Slot<G> {
     /// # Panics
     /// If the game is over before anybody moved.
     pub(crate) fn start(&mut self, settings: &PlaySettings, seed: u64, version: Version) -> bool {
-        self.table = Table::start(Arc::clone(&self.game), seed);
         let same = self.version == version;
         (self.seed, self.version, self.evaluations) = (seed, version, 0);
         self.rows.clear();
@@ -86,9 +87,34 @@ impl<G: Game> Slot<G> {
             // A tree holds the values of the network that it was grown with.
             if same { search.next_game() } else { search.reset() }
         }
+        self.open(settings, seed);
         let empty = self.trees().nodes == 0;
         self.begin(settings);
         empty
+    }
+
+    /// Sets the table and plays random moves, so few that the game goes on.
+    fn open(&mut self, settings: &PlaySettings, seed: u64) {
+        let most = (settings.random_opening as usize).min(settings.max_decisions.saturating_sub(1));
+        let mut rng = stream(seed, &[OPENING]);
+        let mut moves = Vec::new();
+        let mut wanted = if most == 0 { 0 } else { rng.random_range(0..=most) };
+        loop {
+            self.table = Table::start(Arc::clone(&self.game), seed);
+            moves.clear();
+            while moves.len() < wanted && self.table.mover().is_some() {
+                self.table.legal(&mut self.row.legal);
+                moves.push(self.row.legal[rng.random_range(0..self.row.legal.len())]);
+                self.table.play(moves[moves.len() - 1]);
+            }
+            if self.table.mover().is_some() {
+                break;
+            }
+            wanted = moves.len() / 2;
+        }
+        for search in &mut self.searches {
+            moves.iter().for_each(|&action| search.played(action));
+        }
     }
 
     /// Begins the search of the next move.
@@ -188,6 +214,7 @@ impl<G: Game> Slot<G> {
         for (row, &mover) in rows.chunks_exact_mut(self.layout.row_bytes()).zip(&self.movers) {
             RowLayout::set_value(row, if mover == 0 { value } else { -value });
         }
-        Finished { seed: self.seed, result, decisions: self.table.decisions(), evaluations: self.evaluations, rows }
+        let decisions = self.movers.len() as u32;
+        Finished { seed: self.seed, result, decisions, evaluations: self.evaluations, rows }
     }
 }

@@ -112,6 +112,29 @@ fn what_comes_to_trees_is_counted_while_they_live_and_after_their_games_have_end
 }
 
 #[test]
+fn a_random_opening_is_no_rows_and_never_ends_the_game() {
+    let game = Arc::new(TicTacToe::new());
+    let settings = PlaySettings { random_opening: 8, ..noisy(&*game) };
+    let (games, counts) = play(&game, &settings, 5, 300);
+    let (mut first_legal, mut openings) = (HashSet::new(), HashSet::new());
+    for t in &games {
+        let rows: Vec<_> = layout(&*game).rows(&t.rows).map(|r| r.to_row()).collect();
+        assert_eq!((rows.len(), t.decisions as usize), (t.row_count as usize, rows.len()));
+        let first = &rows[0];
+        // Of nine cells, one is taken by each move of the opening; seats take turns.
+        assert_eq!(usize::from(first.seat), (9 - first.legal.len()) % 2);
+        first_legal.insert(first.legal.len());
+        openings.insert(first.legal.clone());
+    }
+    assert_eq!(first_legal, (1..=9).collect(), "openings of 0 to 8 moves");
+    assert!(openings.len() > 50, "{} different sets of cells are left", openings.len());
+    assert_eq!(counts.rows, games.iter().map(|t| u64::from(t.row_count)).sum::<u64>());
+
+    let (again, _) = play(&game, &settings, 5, 300);
+    assert!(again == games, "openings follow from the seed");
+}
+
+#[test]
 fn the_same_seed_plays_the_same_games_and_another_seed_others() {
     let game = Arc::new(KuhnPoker::new());
     let settings = noisy(&*game);
