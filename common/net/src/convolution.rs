@@ -49,7 +49,9 @@ pub(crate) struct Convolutions {
 pub(crate) struct Scratch {
     /// `[cells, inputs]` what goes into a convolution.
     from: Vec<f32>,
-    /// `[cells, taps * inputs]` each cell with its neighbours.
+    /// `[cells, taps * planes]` each cell of the planes with its neighbours; 0 beyond the border, always.
+    plane_taps: Vec<f32>,
+    /// `[cells, taps * channels]` the same between convolutions.
     taps: Vec<f32>,
     /// `[cells, channels]` what the blocks add to.
     x: Vec<f32>,
@@ -89,7 +91,7 @@ impl Convolutions {
 
     /// Appends the features of some boards.
     fn climb(&self, boards: &[f32], len: usize, scratch: &mut Scratch) {
-        let Scratch { from, taps, x, hidden, features } = scratch;
+        let Scratch { from, plane_taps, taps, x, hidden, features } = scratch;
         let cells = self.planes.height * self.planes.width;
         from.clear();
         for board in boards.chunks_exact(len) {
@@ -97,15 +99,12 @@ impl Convolutions {
                 from.extend(board[..self.planes.numbers()].iter().skip(cell).step_by(cells));
             }
         }
-        gather(self.planes, from, self.planes.channels, taps);
-        self.input.apply(taps, x, false);
+        self.input.apply(gather(self.planes, from, self.planes.channels, plane_taps), x, false);
         for Block { norm, conv1, conv2 } in &self.blocks {
             norm.apply(x, from);
-            gather(self.planes, from, self.channels, taps);
-            conv1.apply(taps, hidden, false);
+            conv1.apply(gather(self.planes, from, self.channels, taps), hidden, false);
             hidden.iter_mut().for_each(|x| *x = x.max(0.0));
-            gather(self.planes, hidden, self.channels, taps);
-            conv2.apply(taps, x, true);
+            conv2.apply(gather(self.planes, hidden, self.channels, taps), x, true);
         }
         self.norm.apply(x, from);
         self.squeeze.apply(from, hidden, false);
@@ -140,11 +139,14 @@ impl Convolution {
     }
 }
 
-/// Copies each cell's numbers and its neighbours' side by side, in the order of a kernel; 0 beyond the border.
-fn gather(planes: Planes, from: &[f32], inputs: usize, taps: &mut Vec<f32>) {
+/// Copies each cell's numbers and its neighbours' side by side, in the order of a kernel, into memory that was only ever used
+/// for boards of this size: what lies beyond the border is left as it is, 0.
+fn gather<'a>(planes: Planes, from: &[f32], inputs: usize, taps: &'a mut Vec<f32>) -> &'a [f32] {
     let Planes { height, width, .. } = planes;
-    taps.clear();
-    taps.resize(from.len() * TAPS, 0.0);
+    if taps.len() < from.len() * TAPS {
+        taps.resize(from.len() * TAPS, 0.0);
+    }
+    let taps = &mut taps[..from.len() * TAPS];
     let cells = height * width;
     for (board, taps) in from.chunks_exact(cells * inputs).zip(taps.chunks_exact_mut(cells * TAPS * inputs)) {
         for (cell, taps) in taps.chunks_exact_mut(TAPS * inputs).enumerate() {
@@ -160,6 +162,7 @@ fn gather(planes: Planes, from: &[f32], inputs: usize, taps: &mut Vec<f32>) {
             }
         }
     }
+    taps
 }
 
 impl Norm {

@@ -31,6 +31,9 @@ impl NetEvaluator {
 
     /// Goes on with another network.
     pub fn set_net(&mut self, net: Arc<Net>) {
+        if net.shape() != self.net.shape() {
+            self.scratch = Scratch::default();
+        }
         self.net = net;
     }
 

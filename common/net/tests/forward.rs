@@ -210,6 +210,19 @@ fn a_row_has_the_same_bits_alone_and_in_any_batch() {
     }
 }
 
+#[test]
+fn an_evaluator_goes_on_with_a_network_of_another_size() {
+    let boards = towers();
+    let observations = |shape: &Shape| numbers(5 * shape.observation_len(), &mut stream(8, &[]));
+    let mut wandering = evaluator(&trained(boards[0].clone(), 7));
+    for shape in boards {
+        let weights = trained(shape, 7);
+        wandering.set_net(Arc::new(Net::new(&weights)));
+        let observations = observations(weights.shape());
+        assert_eq!(wandering.outputs(&observations), evaluator(&weights).outputs(&observations));
+    }
+}
+
 /// A batch of random rows with 1 to all actions legal.
 fn batch(observation: usize, actions: usize, rows: usize, seed: u64) -> EvalBatch {
     let mut rng = stream(seed, &[]);
