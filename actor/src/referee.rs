@@ -40,7 +40,11 @@ impl GameVisitor for HasReferee {
 pub fn referee<G: Game>(game: &G, refereed: Refereed) -> Result<Referee<G::View>> {
     match ExactFigures::referee(game) {
         Some(referee) => Ok(referee),
-        None => bail!("{} has no referee; games with one: {}", game.info().name, refereed().join(", ")),
+        None => {
+            let others = refereed();
+            let others = if others.is_empty() { "none".to_owned() } else { others.join(", ") };
+            bail!("{} has no referee; games with one: {others}", game.info().name)
+        }
     }
 }
 

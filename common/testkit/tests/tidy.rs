@@ -9,8 +9,8 @@ use std::{
 
 /// More lines than this are two files.
 const MAX_LINES: usize = 600;
-/// Beginnings of paths that exist only after something has run, some of them in a run directory.
-const MADE: [&str; 7] = ["target/", "runs/", ".libtorch/", ".tools/", "checkpoints/", "plots/", "replay/"];
+/// Beginnings of paths that exist only after something has run, some of them in a run directory, or that a reader makes.
+const MADE: [&str; 8] = ["target/", "runs/", ".libtorch/", ".tools/", "checkpoints/", "plots/", "replay/", "my-game/"];
 /// Below these, `std` is bytes and arithmetic: what happens must follow from arguments alone.
 const PURE: [&str; 4] = ["common/game/src", "common/games/src", "common/search/src", "common/net/src"];
 
