@@ -91,9 +91,9 @@ fn settings_that_do_not_fit_together_or_the_game_are_refused_before_anything_beg
         .refused(2, &["log_rows is 1999, and must be at least twice window_rows = 1000"]);
     run.train(&["--tower-channels=16"])
         .refused(2, &["tower_channels is 16, but kuhn_poker declares no planes for convolutions to look at"]);
-    run.train(&["--game=connect_four", "--tower-channels=24"])
-        .refused(2, &["number of channels is 24, allowed are multiples of 16"]);
-    assert!(!run.path().exists());
+    let planes = Run::of("connect_four");
+    planes.train(&["--tower-channels=24"]).refused(2, &["number of channels is 24, allowed are multiples of 16"]);
+    assert!(!run.path().exists() && !planes.path().exists());
 }
 
 #[test]
