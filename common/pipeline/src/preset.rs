@@ -24,6 +24,11 @@ const MIXED_PLAY: [(&str, &str); 14] = [
     ("publish_steps", "20"),
 ];
 
+/// For board games in which both see everything: convolutions learn from one corner of the board what holds in another, and
+/// random openings lead to boards that good play does not reach. Such networks are slow to train, so rows are used less often.
+const BOARD: [(&str, &str); 4] =
+    [("tower_channels", "32"), ("blocks", "1"), ("random_opening", "12"), ("replay_ratio", "4")];
+
 /// Visits a game for the settings that it asks for, by name; where it asks for nothing, defaults hold.
 pub struct Preset;
 
@@ -31,7 +36,12 @@ impl GameVisitor for Preset {
     type Out = BTreeMap<String, String>;
 
     fn visit<G: Game>(self, game: Arc<G>) -> Self::Out {
-        let settings = if game.info().mixed_play { &MIXED_PLAY[..] } else { &[] };
+        let info = game.info();
+        let settings = match info.mixed_play {
+            true => &MIXED_PLAY[..],
+            false if info.perfect_information && info.planes.is_some() => &BOARD[..],
+            false => &[],
+        };
         settings.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
     }
 }

@@ -74,7 +74,7 @@ pub(super) fn status(i: usize, n: usize) -> Status {
             Wait { stage: "training".to_owned(), waits_for: "fresh rows".to_owned(), since_s: None, share: 0.31 },
         ],
         memory_bytes: 812 * 1024 * 1024,
-        remark: "battle: play must be mixed; defaults differ: belief reach".to_owned(),
+        remark: "battle has defaults of its own: belief reach".to_owned(),
         notices: vec!["one loss was not finite: step 812 was skipped".to_owned()],
     }
 }

@@ -208,7 +208,7 @@ trained battle, run battle-1130-0042
             "  random        99.3 %  98.5 to 100.0 %    50.0 %     400       398      11,160\n",
             "  measured exactly                          now         at first  train step\n",
             "  NashConv, searched             5.00e-4 payoff     0.400 payoff      12,384\n    NashConv: what",
-            "  settings     battle: play must be mixed; defaults differ: belief reach\n",
+            "  settings     battle has defaults of its own: belief reach\n",
             "  checkpoint   runs/b/checkpoints/12000\n  metrics      runs/b/metrics.jsonl\n",
             "  plots        runs/b/plots/loss.svg\n               runs/b/plots/pace.svg\n",
             "  what to do next\n    train on:\n      learner --local --resume latest\n    play:\n      actor match --b greedy\n",

@@ -207,7 +207,7 @@ mod tests {
         status.notices.clear();
         status.effective_worlds = None;
         let screen = drawn(&[status], 80, 24);
-        assert!(screen.ends_with("\n battle: play must be mixed; defaults differ: belief reach"), "{screen}");
+        assert!(screen.ends_with("\n battle has defaults of its own: belief reach"), "{screen}");
         assert!(screen.contains("cut short          3 games"), "{screen}");
     }
 
