@@ -45,7 +45,7 @@ pub struct Manifest {
     /// Network shape: residual blocks.
     pub blocks: usize,
     /// Network shape: convolutions before them, if any.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tower: Option<TowerSize>,
     /// Self-play and search settings by key, as text: actors play by these.
     pub settings: std::collections::BTreeMap<String, String>,
