@@ -52,7 +52,9 @@ fn read_all(lead: &Lead, log: &RedisLog) -> Vec<u8> {
 
 #[test]
 fn what_an_actor_plays_is_stored_once_and_all_services_end_in_good_order() {
-    let (nats, redis, (shape, manifest)) = (NatsServer::start(), RedisServer::start(), kuhn());
+    let (nats, redis, (shape, mut manifest)) = (NatsServer::start(), RedisServer::start(), kuhn());
+    // Long searches: the log must still hold all that was played when it is read.
+    manifest.settings.insert("simulations".to_owned(), "4000".to_owned());
     // All wait for what is not there yet.
     let mut actor = Service::start(&["--nats", &nats.url(), "--threads=1", "--slots=4"]);
     let (bus, store) = (nats.url(), redis.url());
