@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use fogfall_game::{Action, Actions, Game, Rng, Turn, stream};
-use fogfall_search::{Budget, Choice, Decision, EvalBatch, Evaluator, Gathered, Search, SearchSettings, Seats};
+use fogfall_search::{Budget, Choice, Decision, EvalBatch, Evaluator, Search, SearchSettings, Seats};
 use serde_json::json;
 
 use super::line::{Content, Decided, Named, Position, Shown, Weighed};
@@ -178,7 +178,7 @@ impl<G: Game> Session<G> {
         let search = usize::from(mover).min(self.searches.len() - 1);
         let search = &mut self.searches[search];
         search.begin(view, budget, None, seed);
-        run(search, evaluator, self.game.info().observation_len());
+        search.run(evaluator, &mut EvalBatch::new(self.game.info().observation_len()));
         let mut decision = Decision::default();
         search.decide(choice, &mut stream(seed, &[CHOICE]), &mut decision);
         Ok(Content::Decided(self.decided(&decision)))
@@ -202,26 +202,6 @@ impl<G: Game> Session<G> {
             evaluations: decision.evaluations,
             nodes: decision.tree_nodes,
             actions: decision.legal.iter().enumerate().map(weighed).collect(),
-        }
-    }
-}
-
-/// Brings a search that has begun to its end.
-fn run<G: Game>(search: &mut Search<G>, evaluator: &mut dyn Evaluator, observation_len: usize) {
-    let mut batch = EvalBatch::new(observation_len);
-    batch.want_rollouts = evaluator.wants_rollouts();
-    loop {
-        match search.gather(0, &mut batch) {
-            Gathered::Done => return,
-            Gathered::Busy => {}
-            Gathered::Asked => {
-                evaluator.evaluate(&mut batch);
-                for row in 0..batch.len() {
-                    let (prior, value) = batch.answer(row);
-                    search.apply(prior, value);
-                }
-                batch.clear();
-            }
         }
     }
 }

@@ -7,9 +7,7 @@ use std::{sync::Arc, time::Instant};
 
 use fogfall_game::{Game, Turn, mix, stream};
 use fogfall_games::Battle;
-use fogfall_search::{
-    Belief, Budget, Choice, Decision, EvalBatch, Evaluator, Gathered, Hash, Opponents, Search, SearchSettings,
-};
+use fogfall_search::{Belief, Budget, Choice, Decision, EvalBatch, Hash, Opponents, Search, SearchSettings};
 
 /// Sums over all moves.
 #[derive(Default)]
@@ -29,20 +27,7 @@ fn fight(game: &Arc<Battle>, settings: SearchSettings, seed: u64, sums: &mut Sum
     while let Turn::Player(mover) = game.turn(&state) {
         let search = &mut searches[usize::from(mover)];
         search.begin(game.view(&state, mover), Budget::Simulations(64), None, mix(seed, sums.moves as u64));
-        loop {
-            match search.gather(0, &mut batch) {
-                Gathered::Done => break,
-                Gathered::Busy => {}
-                Gathered::Asked => {
-                    Hash { seed: 1 }.evaluate(&mut batch);
-                    for row in 0..batch.len() {
-                        let (prior, value) = batch.answer(row);
-                        search.apply(prior, value);
-                    }
-                    batch.clear();
-                }
-            }
-        }
+        search.run(&mut Hash { seed: 1 }, &mut batch);
         let mut decision = Decision::default();
         search.decide(Choice::Sample { temperature: 1.0 }, &mut rng, &mut decision);
         game.advance(&mut state, decision.action, &mut rng);

@@ -17,9 +17,7 @@ use std::{
 
 use fogfall_game::{Action, Actions, Game, GameInfo, GameSet, GameVisitor, Rng, Seat, Turn, stream};
 use fogfall_games::Shipped;
-use fogfall_search::{
-    Budget, Choice, Decision, EvalBatch, Evaluator, Gathered, Rollout, Search, SearchSettings, Seats, tree_bytes,
-};
+use fogfall_search::{Budget, Choice, Decision, EvalBatch, Rollout, Search, SearchSettings, Seats, tree_bytes};
 use rand::RngExt;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -43,8 +41,7 @@ impl<G: Game> Player<G> {
     fn new(game: &Arc<G>, lane: u64) -> Self {
         let settings = SearchSettings { free_simulations: u32::MAX, ..SearchSettings::for_game(game.info()) };
         let mut rng = stream(lane * LANES, &[]);
-        let mut batch = EvalBatch::new(game.info().observation_len());
-        batch.want_rollouts = true;
+        let batch = EvalBatch::new(game.info().observation_len());
         Self {
             searches: [0, 1].map(|_| Search::new(Arc::clone(game), settings)),
             seats: settings.seats,
@@ -86,12 +83,7 @@ impl<G: Game> Player<G> {
     fn search(&mut self, mover: Seat, view: G::View, simulations: u32) {
         let search = &mut self.searches[if self.seats == Seats::Shared { 0 } else { usize::from(mover) }];
         search.begin(view, Budget::Simulations(simulations), None, self.rng.random());
-        while search.gather(0, &mut self.batch) != Gathered::Done {
-            Rollout.evaluate(&mut self.batch);
-            let (prior, value) = self.batch.answer(0);
-            search.apply(prior, value);
-            self.batch.clear();
-        }
+        search.run(&mut Rollout, &mut self.batch);
         search.decide(Choice::Visits, &mut self.rng, &mut self.decision);
     }
 }

@@ -8,6 +8,7 @@
 mod search;
 mod settings;
 
+mod alone;
 mod belief;
 mod cached;
 mod decision;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use fogfall_game::{Game, Turn, stream};
 use fogfall_games::{Battle, KuhnPoker, LeducPoker, TicTacToe};
 use fogfall_search::{
-    Budget, Choice, Decision, EvalBatch, Evaluator, FallOrder, Gathered, Hash, Keys, Label, Opponents, Search,
-    SearchSettings, Seats, TreeLife, Uniform,
+    Budget, Choice, Decision, EvalBatch, Evaluator, FallOrder, Hash, Keys, Label, Opponents, Search, SearchSettings,
+    Seats, TreeLife, Uniform,
 };
 
 const NEVER: u32 = u32::MAX;
@@ -78,28 +78,8 @@ fn start<G: Game>(game: &G) -> G::View {
 
 /// Searches to the end and checks the tree.
 fn finish<G: Game>(search: &mut Search<G>, evaluator: &mut dyn Evaluator, observation_len: usize) {
-    run(search, evaluator, observation_len);
+    search.run(evaluator, &mut EvalBatch::new(observation_len));
     search.check().unwrap();
-}
-
-/// Searches to the end.
-fn run<G: Game>(search: &mut Search<G>, evaluator: &mut dyn Evaluator, observation_len: usize) {
-    let mut batch = EvalBatch::new(observation_len);
-    batch.want_rollouts = evaluator.wants_rollouts();
-    loop {
-        match search.gather(0, &mut batch) {
-            Gathered::Done => break,
-            Gathered::Busy => {}
-            Gathered::Asked => {
-                evaluator.evaluate(&mut batch);
-                for row in 0..batch.len() {
-                    let (prior, value) = batch.answer(row);
-                    search.apply(prior, value);
-                }
-                batch.clear();
-            }
-        }
-    }
 }
 
 /// The same games by both methods, where nothing falls and nothing is inherited from game to game.
@@ -254,7 +234,7 @@ fn search<G: Game>(table: &mut Table<G>, view: G::View, simulations: u32, seed: 
     let (search, mut decision) = (&mut table.searches[0], Decision::default());
     search.next_game();
     search.begin(view, Budget::Simulations(simulations), None, seed);
-    run(search, &mut Uniform, table.game.info().observation_len());
+    search.run(&mut Uniform, &mut EvalBatch::new(table.game.info().observation_len()));
     search.decide(Choice::Visits, &mut stream(1, &[]), &mut decision);
     decision
 }

@@ -6,8 +6,7 @@ use std::{fmt::Write, path::Path, sync::Arc};
 use fogfall_game::{Game, GameSet, GameVisitor, Turn, stream};
 use fogfall_games::Shipped;
 use fogfall_search::{
-    Budget, Choice, Decision, EvalBatch, Evaluator, Gathered, Hash, Keys, Label, RootNoise, Search, SearchSettings,
-    Seats, TreeLife,
+    Budget, Choice, Decision, EvalBatch, Hash, Keys, Label, RootNoise, Search, SearchSettings, Seats, TreeLife,
 };
 use fogfall_testkit::golden;
 use rand::RngExt;
@@ -28,19 +27,7 @@ fn presets<G: Game>(game: &G) -> Vec<(&'static str, SearchSettings, Budget, Opti
 }
 
 fn finish<G: Game>(search: &mut Search<G>, observation_len: usize) {
-    let mut batch = EvalBatch::new(observation_len);
-    loop {
-        match search.gather(0, &mut batch) {
-            Gathered::Done => return,
-            Gathered::Busy => {}
-            Gathered::Asked => {
-                Hash { seed: 7 }.evaluate(&mut batch);
-                let (prior, value) = batch.answer(0);
-                search.apply(prior, value);
-                batch.clear();
-            }
-        }
-    }
+    search.run(&mut Hash { seed: 7 }, &mut EvalBatch::new(observation_len));
 }
 
 fn show(text: &mut String, decision: &Decision) {
