@@ -235,7 +235,10 @@ pub fn order<S: GameSet>(
         None => stored.filter(|m| Some(&m.game) == game.as_ref()).and_then(|m| m.rules.clone()),
     };
     let preset = game.as_ref().and_then(|game| S::with(game, rules.as_deref(), Preset).ok()).unwrap_or_default();
-    loader.stored("the game's own defaults", &preset);
+    // A run that goes on has all of its settings; what they do not name came later than the checkpoint, and was not in force.
+    if checkpoint.is_none() {
+        loader.stored("the game's own defaults", &preset);
+    }
     let flags = Flags::load(&mut loader);
     let place = place(matches, &flags, &mut loader);
     refuse_bad_usage(matches, &mut loader);
