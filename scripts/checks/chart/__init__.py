@@ -1,0 +1,1 @@
+"""What checks of the Helm chart share: rendering it, reading what came out, and running that on this machine without a cluster."""
