@@ -22,7 +22,7 @@ labels:
   {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- $scrape := dict }}
-{{- if and .metrics .root.Values.monitoring.annotations (not (include "fogfall.podMonitor" .root)) }}
+{{- if and .metrics .root.Values.monitoring.scrapeAnnotations (not (include "fogfall.podMonitor" .root)) }}
 {{- $scrape = dict "prometheus.io/scrape" "true" "prometheus.io/port" (toString .metrics) "prometheus.io/path" "/metrics" }}
 {{- end }}
 {{- with merge (dict) .values.podAnnotations (default (dict) .checksums) $scrape .root.Values.commonAnnotations }}
