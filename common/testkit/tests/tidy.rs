@@ -11,6 +11,8 @@ use std::{
 const MAX_LINES: usize = 600;
 /// Beginnings of paths that exist only after something has run, some of them in a run directory, or that a reader makes.
 const MADE: [&str; 8] = ["target/", "runs/", ".libtorch/", ".tools/", "checkpoints/", "plots/", "replay/", "my-game/"];
+/// Beginnings of what looks like a path and is the name of somebody's image or resource.
+const NAMES: [&str; 3] = ["natsio/", "nvidia.com/", "oliver006/"];
 /// Below these, `std` is bytes and arithmetic: what happens must follow from arguments alone.
 const PURE: [&str; 4] = ["common/game/src", "common/games/src", "common/search/src", "common/net/src"];
 
@@ -95,7 +97,7 @@ fn pages_name_only_paths_that_exist() {
             let path = path.trim_end_matches('/');
             root.join(path).exists() || folder.join(path).exists()
         };
-        let made = |path: &str| MADE.iter().any(|made| path.starts_with(made));
+        let made = |path: &str| MADE.iter().chain(&NAMES).any(|made| path.starts_with(made));
         let paths = named_paths(text).into_iter().filter(|path| !made(path) && !there(path));
         paths.map(|path| format!("{page} names {path}")).collect::<Vec<_>>()
     };

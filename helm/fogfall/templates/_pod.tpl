@@ -32,6 +32,15 @@ annotations:
 {{- end }}
 
 {{/*
+Checksum of what a config map or secret of the chart holds, of (dict "root" $ "path" P): of its data alone, since its labels change
+with every version.
+*/}}
+{{- define "fogfall.checksum" -}}
+{{- $object := include (print .root.Template.BasePath .path) .root | fromYaml }}
+{{- toJson $object.data | sha256sum }}
+{{- end }}
+
+{{/*
 All of a pod's spec but its containers and volumes. "tolerations", "affinity" and "spread" are the chart's own.
 */}}
 {{- define "fogfall.pod.spec" -}}

@@ -219,12 +219,12 @@ Their volumes: of each secret no more than the role needs.
 {{- end }}
 
 {{/*
-Checksums of the chart's own secrets, which programs read when they start.
+Checksum of the chart's own secrets, of (dict "root" $ "redis" BOOL): programs read them when they start.
 */}}
 {{- define "fogfall.servers.checksums" -}}
-{{- $passwords := include (print .root.Template.BasePath "/nats/secret.yaml") .root }}
+{{- $passwords := include "fogfall.checksum" (dict "root" .root "path" "/nats/secret.yaml") }}
 {{- if .redis }}
-{{- $passwords = print $passwords (include (print .root.Template.BasePath "/redis/secret.yaml") .root) }}
+{{- $passwords = print $passwords (include "fogfall.checksum" (dict "root" .root "path" "/redis/secret.yaml")) }}
 {{- end }}
 {{- sha256sum $passwords }}
 {{- end }}
