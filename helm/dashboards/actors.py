@@ -17,6 +17,8 @@ def each(metric, of):
     return f"{rate(metric)} / {rate(of)}"
 
 
+BATCHES = rate("fogfall_evaluation_batches_total")
+
 PLAY = Row(
     "Self-play",
     (
@@ -106,10 +108,7 @@ SEARCH = Row(
             "short",
             [
                 (
-                    (
-                        f'sum by (run) (rate(fogfall_evaluations_total{{{AT},source="network"}}{RATE})) /'
-                        f' {rate("fogfall_evaluation_batches_total")}'
-                    ),
+                    f'sum by (run) (rate(fogfall_evaluations_total{{{AT},source="network"}}{RATE})) / {BATCHES}',
                     "{{run}}",
                 )
             ],
