@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 
 import pytest
 
@@ -110,19 +111,18 @@ def prometheus(tmp_path_factory):
         options = [f"--config.file={directory / 'prometheus.yml'}", f"--storage.tsdb.path={directory / 'data'}"]
         server = subprocess.Popen([program("prometheus"), *options, f"--web.listen-address={address}"], stderr=log)
     try:
-        wait_until_listening(server, address, directory / "log")
+        wait_until_ready(server, address, directory / "log")
         yield check_dashboards.Prometheus(f"http://{address}")
     finally:
         server.terminate()
         server.wait()
 
 
-def wait_until_listening(server, address, log):
-    host, port = address.split(":")
+def wait_until_ready(server, address, log):
     until = time.monotonic() + ANSWERS_WITHIN_S
     while time.monotonic() < until and server.poll() is None:
         with contextlib.suppress(OSError):
-            socket.create_connection((host, int(port)), timeout=1).close()
+            urllib.request.urlopen(f"http://{address}/-/ready", timeout=1).close()
             return
         time.sleep(0.05)
     raise AssertionError(log.read_text())
