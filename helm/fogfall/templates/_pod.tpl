@@ -163,6 +163,15 @@ The port of the programs' admin routes.
 {{- end }}
 
 {{/*
+Not empty if KEDA scales the actors: it is asked for, and the cluster knows it.
+*/}}
+{{- define "fogfall.keda" -}}
+{{- if and .Values.actor.keda.enabled (.Capabilities.APIVersions.Has "keda.sh/v1alpha1/ScaledObject") -}}
+true
+{{- end }}
+{{- end }}
+
+{{/*
 Not empty if PodMonitors are made.
 */}}
 {{- define "fogfall.podMonitor" -}}
