@@ -19,7 +19,7 @@ READ_ONLY, NO_SUID, NO_DEV, NO_EXEC, REMOUNT = 1, 2, 4, 8, 32
 BIND, RECURSIVE, PRIVATE, RELATIVE_TIMES = 1 << 12, 1 << 14, 1 << 18, 1 << 21
 
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}[os.uname().machine]
-_SET_DEATH_SIGNAL, _SET_NO_NEW_PRIVILEGES = 1, 38
+_SET_DEATH_SIGNAL, _DROP_CAPABILITY, _SET_NO_NEW_PRIVILEGES = 1, 24, 38
 
 
 def _check(result: int, what: str) -> None:
@@ -47,6 +47,16 @@ def become(uid: int, gid: int) -> None:
     (here / "setgroups").write_text("deny")
     (here / "uid_map").write_text(f"{uid} {outer_uid} 1")
     (here / "gid_map").write_text(f"{gid} {outer_gid} 1")
+
+
+def give_up_root(uid: int, gid: int) -> None:
+    """For root itself: becomes this user for good, with no capability left that a program could ever get."""
+    last = int(pathlib.Path("/proc/sys/kernel/cap_last_cap").read_text())
+    for capability in range(last + 1):
+        _check(_libc.prctl(_DROP_CAPABILITY, capability, 0, 0, 0), "prctl")
+    os.setgroups([gid])
+    os.setresgid(gid, gid, gid)
+    os.setresuid(uid, uid, uid)
 
 
 def mount(source: str, target: str | os.PathLike, kind: str = "", flags: int = 0, options: str = "") -> None:
