@@ -16,7 +16,7 @@ use crate::{
     export::Export,
     place::Cluster,
     run_dir::RunDir,
-    show::{History, Live, MetricsFile, Places, json_line, line, read_metrics, summary, write_plots},
+    show::{EventFile, History, Live, MetricsFile, Places, json_line, line, read_metrics, summary, write_plots},
     status::{Phase, Status},
 };
 
@@ -36,6 +36,8 @@ pub struct Output {
     screen: Screen,
     json: bool,
     metrics_file: MetricsFile,
+    /// None if not asked for, or once it could not be written.
+    event_file: Option<EventFile>,
     metrics_every: Duration,
     metrics_written: Option<Instant>,
     latest: Arc<Mutex<Status>>,
@@ -52,6 +54,7 @@ impl Output {
     pub fn start(order: &Order, dir: &RunDir, vitals: &Vitals, opponent: &str) -> anyhow::Result<Self> {
         let earlier = if dir.metrics().exists() { read_metrics(&dir.metrics())?.statuses } else { Vec::new() };
         let metrics_file = MetricsFile::open(dir.metrics())?;
+        let event_file = order.flags.run.tensorboard.then(|| EventFile::create(&dir.tensorboard())).transpose()?;
         let latest = Arc::new(Mutex::new(Status::default()));
         let export = Export::new()?;
         let server = match order.metrics_addr {
@@ -73,6 +76,7 @@ impl Output {
             screen,
             json: order.json,
             metrics_file,
+            event_file,
             metrics_every: Duration::from_secs(order.flags.run.metrics_every_s),
             metrics_written: None,
             latest,
@@ -128,6 +132,10 @@ impl Output {
         self.metrics_written = Some(Instant::now());
         if let Err(error) = self.metrics_file.append(status) {
             board.notice(format!("{error:#}"));
+        }
+        if let Some(Err(error)) = self.event_file.as_mut().map(|file| file.append(status)) {
+            board.notice(format!("{error:#}; figures are not written for TensorBoard any more"));
+            self.event_file = None;
         }
     }
 

@@ -6,6 +6,7 @@
 //!   checkpoints/     numbered checkpoints, and `latest`
 //!   replay/          the replay log
 //!   metrics.jsonl    the run's status every few seconds
+//!   tensorboard/     with `--tensorboard`, the same for TensorBoard
 //!   steps.jsonl      with `--step-log`, what each train step saw; one made again after a kill is there again
 //!   plots/           learning curves
 //!   weights.safetensors     the newest averaged weights, for matches and for shipping
@@ -96,6 +97,11 @@ impl RunDir {
     /// The file of statuses.
     pub fn metrics(&self) -> PathBuf {
         self.path.join("metrics.jsonl")
+    }
+
+    /// Where event files for TensorBoard lie.
+    pub fn tensorboard(&self) -> PathBuf {
+        self.path.join("tensorboard")
     }
 
     /// The file of train steps.

@@ -142,6 +142,8 @@ fogfall_service::settings! {
         match_share: f64 = 0.15, in 0.001..=1.0, class Operational;
         /// Most seconds between lines in metrics.jsonl; fewer in the first minutes.
         metrics_every_s: u64 = 5, in 1..=100_000, class Operational;
+        /// Write the same figures as event files for TensorBoard, to the folder tensorboard.
+        tensorboard: bool = false, class Operational;
         /// Write what every train step saw to steps.jsonl, a line each.
         step_log: bool = false, class Operational;
         /// Seconds that a stop may take before what is unfinished is given up.

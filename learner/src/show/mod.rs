@@ -4,12 +4,14 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod event_file;
 mod history;
 mod line;
 mod live;
 mod metrics_file;
 mod overview;
 mod plots;
+mod scalars;
 mod screen;
 mod summary;
 mod text;
@@ -17,6 +19,7 @@ mod text;
 #[cfg(test)]
 mod samples;
 
+pub use event_file::EventFile;
 pub use history::History;
 pub use line::{json_line, line};
 pub use live::{Live, restore_terminal};
