@@ -18,7 +18,7 @@ use crate::{
     pipeline::self_play_settings,
     place::{Cluster, Place},
     replay,
-    resume::{RunState, locate},
+    resume::{AUTO, RunState, locate},
     run_dir::RunDir,
     settings::{LockstepFlags, NetworkFlags, ReplayFlags, RunFlags, TrainFlags},
 };
@@ -187,12 +187,10 @@ pub fn command<S: GameSet>() -> Command {
                 .value_parser(value_parser!(u64))
                 .help("End after so many train steps of the run"),
         )
-        .arg(
-            Arg::new("resume")
-                .long("resume")
-                .value_name("CHECKPOINT")
-                .help("Go on: a checkpoint, a run directory, or 'latest' of --run-dir"),
-        )
+        .arg(Arg::new("resume").long("resume").value_name("CHECKPOINT").help(
+            "Go on: a checkpoint, a run directory, 'latest' of --run-dir, or 'auto': its latest, or begin anew if it \
+                     has none",
+        ))
         .arg(switch("change", "With --resume: go on with other learning settings than the checkpoint's"))
         .arg(path("init-from", "Start a new run from these weights; fields and actions are mapped by name".to_owned()))
         .arg(switch("json", "Print one JSON object a line instead of text"))
@@ -228,6 +226,7 @@ pub fn order<S: GameSet>(
         None => None,
     };
     let (run_dir, checkpoint) = resumed.map_or((path("run-dir"), None), |(dir, found)| (Some(dir), Some(found)));
+    let begins_anew = checkpoint.is_none();
     let stored = checkpoint.as_ref().map(|c| &c.state.manifest);
     let game = matches.get_one::<String>("game").cloned().or_else(|| stored.map(|m| m.game.clone()));
     let rules = match path("rules") {
@@ -236,7 +235,7 @@ pub fn order<S: GameSet>(
     };
     let preset = game.as_ref().and_then(|game| S::with(game, rules.as_deref(), Preset).ok()).unwrap_or_default();
     // A run that goes on has all of its settings; what they do not name came later than the checkpoint, and was not in force.
-    if checkpoint.is_none() {
+    if begins_anew {
         loader.stored("the game's own defaults", &preset);
     }
     let flags = Flags::load(&mut loader);
@@ -265,7 +264,7 @@ pub fn order<S: GameSet>(
         game,
         rules,
         checkpoint,
-        init_from: path("init-from"),
+        init_from: path("init-from").filter(|_| begins_anew),
         change: matches.get_flag("change"),
         end: End {
             steps: matches.get_one::<u64>("steps").copied(),
@@ -279,7 +278,7 @@ pub fn order<S: GameSet>(
 }
 
 /// What `--resume` asks for: the run's directory and the checkpoint, whose settings lie below all others. None if it
-/// points nowhere, which is refused.
+/// points nowhere, which is refused but for [`AUTO`].
 fn resumed(
     resume: &str,
     run_dir: Option<&Path>,
@@ -294,7 +293,9 @@ fn resumed(
     };
     let checkpoints = RunDir::checkpoints_in(&dir);
     let Some(path) = path.map_or_else(|| checkpoint::latest(&checkpoints), |path| Ok(Some(path)))? else {
-        loader.refuse(format!("{} has no checkpoint: begin anew, without --resume", dir.display()));
+        if resume != AUTO {
+            loader.refuse(format!("{} has no checkpoint: begin anew, without --resume", dir.display()));
+        }
         return Ok(None);
     };
     let found: Checkpoint<RunState> = checkpoint::load_of(&checkpoints, &path)?;
@@ -337,7 +338,8 @@ fn place(matches: &ArgMatches, flags: &Flags, loader: &mut Loader) -> Place {
 /// Refuses flags that do not go together.
 fn refuse_bad_usage(matches: &ArgMatches, loader: &mut Loader) {
     let given = |name: &str| matches.contains_id(name);
-    if given("resume") && given("init-from") {
+    let auto = matches.get_one::<String>("resume").is_some_and(|resume| resume == AUTO);
+    if given("resume") && given("init-from") && !auto {
         loader.refuse("--init-from starts a new run, --resume goes on with an old one: give one of them");
     }
     if matches.get_flag("change") && !given("resume") {

@@ -156,13 +156,17 @@ fn first_different_line(old: Option<&str>, new: Option<&str>) -> usize {
     1 + old.lines().zip(new.lines()).take_while(|(a, b)| a == b).count()
 }
 
+/// What `--resume` says to go on from the latest checkpoint, or to begin anew where there is none: one command line for every
+/// start of a run.
+pub const AUTO: &str = "auto";
+
 /// Where `--resume` points: the run's directory, and the checkpoint if not its latest.
 ///
 /// # Errors
 /// If it points nowhere.
 pub fn locate(resume: &str, run_dir: Option<&Path>) -> anyhow::Result<(PathBuf, Option<PathBuf>)> {
-    if resume == "latest" {
-        let dir = run_dir.context("--resume latest needs --run-dir DIR to say which run")?;
+    if ["latest", AUTO].contains(&resume) {
+        let dir = run_dir.with_context(|| format!("--resume {resume} needs --run-dir DIR to say which run"))?;
         return Ok((dir.to_owned(), None));
     }
     let path = Path::new(resume);
@@ -170,7 +174,7 @@ pub fn locate(resume: &str, run_dir: Option<&Path>) -> anyhow::Result<(PathBuf, 
         return Ok((path.to_owned(), None));
     }
     if !path.join("state.json").is_file() {
-        bail!("--resume {resume}: neither 'latest', nor a run directory, nor a checkpoint directory");
+        bail!("--resume {resume}: none of 'latest', 'auto', a run directory and a checkpoint directory");
     }
     let parent = path.canonicalize().ok().and_then(|p| Some(p.parent()?.parent()?.to_owned()));
     let dir = run_dir.map(Path::to_owned).or(parent).context("the checkpoint lies in no run directory")?;

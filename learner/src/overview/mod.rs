@@ -2,9 +2,11 @@
 //! the servers, never the processes, changes nothing, and needs no more rights than the role `operator` has.
 //!
 //! It ends with 0 if all is well, [`EXIT_NEEDS_OPERATOR`] if somebody should do something, and 1 if a server could not be
-//! asked; then the rest is shown all the same.
+//! asked; then the rest is shown all the same. With `--until-moving` it ends with 0 as soon as the run moves, and with 1 if
+//! it does not in time.
 
 pub mod ask;
+mod moving;
 mod verdict;
 
 use std::{
@@ -13,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::{ArgMatches, Command};
 use fogfall_bus::{NatsBus, NatsSettings};
 use fogfall_pipeline::{NatsFlags, RedisFlags};
@@ -21,6 +23,7 @@ use fogfall_replay::RedisServer;
 use fogfall_service::settings::{Loader, Mistakes, with_config, with_settings};
 use serde::Serialize;
 
+use self::moving::Moving;
 pub use self::{
     ask::{Asked, LogFacts, Overview, Person},
     verdict::{Verdict, judge},
@@ -33,6 +36,8 @@ pub const NAME: &str = "status";
 const EXIT_NEEDS_OPERATOR: u8 = 3;
 /// Longest wait for one answer of a server.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// Time between two looks at whether a run moves.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Empties a terminal and goes to its top left corner.
 const CLEAR: &str = "\x1b[2J\x1b[H";
 
@@ -45,6 +50,9 @@ fogfall_service::settings! {
         json: bool = false, class Operational;
         /// Look again after so many seconds, until interrupted; 0 to look once.
         watch: u64 = 0, in 0..=86_400, class Operational;
+        /// Look until rows have been stored and train steps made since the first look; fail if that takes more seconds
+        /// than this. 0 to look as --watch says.
+        until_moving: u64 = 0, in 0..=86_400, class Operational;
     }
 }
 
@@ -81,6 +89,9 @@ impl Order {
         if flags.run.is_empty() {
             loader.refuse("--run is missing: the id of the run to look at");
         }
+        if flags.until_moving > 0 && redis.redis.is_empty() {
+            loader.refuse("--until-moving needs --redis: it looks whether rows are stored there");
+        }
         loader.finish()?;
         let (connect_within, answer_within) = (ANSWER_WITHIN, ANSWER_WITHIN);
         Ok(Self {
@@ -102,20 +113,57 @@ impl Order {
 pub fn run(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
     let order = Order::read(matches, std::env::vars())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(watch(&order))
+    match order.flags.until_moving {
+        0 => runtime.block_on(watch(&order)),
+        seconds => runtime.block_on(until_moving(&order, Duration::from_secs(seconds))),
+    }
 }
 
-async fn watch(order: &Order) -> anyhow::Result<ExitCode> {
-    let mut bus: Option<NatsBus> = None;
-    loop {
+/// Who asks, connected to the bus or about to be.
+struct Asker<'a> {
+    order: &'a Order,
+    bus: Option<NatsBus>,
+}
+
+impl Asker<'_> {
+    async fn ask(&mut self) -> Overview {
         let mut unreachable = String::new();
-        if bus.is_none() {
-            match NatsBus::connect(&order.bus, &order.flags.run).await {
-                Ok(connected) => bus = Some(connected),
+        if self.bus.is_none() {
+            match NatsBus::connect(&self.order.bus, &self.order.flags.run).await {
+                Ok(connected) => self.bus = Some(connected),
                 Err(error) => unreachable = error.to_string(),
             }
         }
-        let overview = ask::ask(bus.as_ref().ok_or(unreachable), order.redis.as_ref(), &order.flags.run).await;
+        ask::ask(self.bus.as_ref().ok_or(unreachable), self.order.redis.as_ref(), &self.order.flags.run).await
+    }
+}
+
+/// Looks until the run moves, shows how it stands then, and says what does not move if time runs out.
+async fn until_moving(order: &Order, within: Duration) -> anyhow::Result<ExitCode> {
+    let (mut asker, mut moving) = (Asker { order, bus: None }, Moving::default());
+    let until = tokio::time::Instant::now() + within;
+    loop {
+        let overview = asker.ask().await;
+        moving.look(&overview);
+        let (missing, late) = (moving.missing(), tokio::time::Instant::now() >= until);
+        if missing.is_empty() || late {
+            print(order, &overview, &judge(&overview))?;
+            ensure!(
+                missing.is_empty(),
+                "the run does not move: within {} s, {}",
+                within.as_secs(),
+                missing.join(", and ")
+            );
+            return Ok(ExitCode::SUCCESS);
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+async fn watch(order: &Order) -> anyhow::Result<ExitCode> {
+    let mut asker = Asker { order, bus: None };
+    loop {
+        let overview = asker.ask().await;
         let verdict = judge(&overview);
         print(order, &overview, &verdict)?;
         if order.flags.watch == 0 {

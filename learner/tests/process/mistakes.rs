@@ -103,7 +103,7 @@ fn what_to_go_on_from_must_be_there() {
         2,
         &["--resume latest needs --run-dir DIR", "--init-from starts a new run", "width is \"0\"", "--game is missing"],
     );
-    learner(&run, &["--local", "--resume=nowhere"]).refused(2, &["--resume nowhere: neither 'latest', nor"]);
+    learner(&run, &["--local", "--resume=nowhere"]).refused(2, &["--resume nowhere: none of 'latest', 'auto',"]);
     run.resume(&[]).end().refused(2, &["run has no checkpoint: begin anew, without --resume"]);
     assert!(!run.path().exists());
 }

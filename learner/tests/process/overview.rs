@@ -52,6 +52,11 @@ fn an_operator_sees_a_learner_without_actors_and_later_that_it_has_gone() {
     assert_eq!(record["holds_back"], "the learner waits for rows: no actor is alive");
     assert_eq!((&record["game"], &record["log"]["end"]), (&"kuhn_poker".into(), &0.into()));
     assert_eq!(record["weights"]["version"]["step"], 0);
+    let still = servers.status(&["--until-moving", "1"]);
+    assert_eq!(still.code, Some(1), "{}", still.err);
+    let reason =
+        "the run does not move: within 1 s, no row has come into the replay log, and the learner has taken no train";
+    assert!(still.err.contains(reason), "{}", still.err);
     let screen = servers.status(&[]).out;
     assert!(screen.lines().count() <= 24 && screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
     for part in ["k, kuhn_poker", "actors     none alive", "ingesters  the learner ingests", "of 4,000 rows"] {

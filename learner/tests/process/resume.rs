@@ -68,6 +68,19 @@ fn learning_settings_change_only_when_asked_for_and_operational_ones_freely() {
 }
 
 #[test]
+fn one_command_line_begins_a_run_and_goes_on_with_it() {
+    let run = Run::kuhn();
+    let weights = run.path().join("untrained.safetensors");
+    run.train(&["--resume=auto", "--change", "--steps=10"]).well();
+    assert_eq!((run.saved().epoch(), run.saved().step()), (1, 10));
+    // Weights to begin with are none to go on with.
+    let from = format!("--init-from={}", weights.display());
+    run.train(&["--resume=auto", "--change", "--learning-rate=0.01", "--steps=20", &from]).well();
+    assert_eq!((run.saved().epoch(), run.saved().step()), (2, 20));
+    assert_eq!(run.saved().setting("learning_rate"), "0.01");
+}
+
+#[test]
 fn a_run_goes_on_by_directory_from_an_older_checkpoint_and_to_a_step_already_made() {
     let run = Run::kuhn();
     run.train(&["--steps=10"]).well();
