@@ -9,7 +9,7 @@ use fogfall_proto::Version;
 
 use crate::{
     beginning::Beginning,
-    status::{Figure, Losses, WinRate},
+    status::{CalibrationBin, Figure, Losses, TrainSeconds, WinRate},
 };
 
 /// Most notices that are kept; older ones are in the log.
@@ -28,14 +28,32 @@ pub struct Facts {
     pub learning_rate: f64,
     /// Entropy of the policy over legal actions, in nats.
     pub policy_entropy: f64,
+    /// Mean divergence of the network's policy from the label, since the last look.
+    pub policy_divergence: Option<f64>,
+    /// Mean share of rows where both have the same best action.
+    pub policy_agreement: Option<f64>,
+    /// Mean train steps between the weights that made a row and the step that drew it.
+    pub staleness: Option<f64>,
+    /// Predicted values and outcomes of recent batches.
+    pub calibration: Vec<CalibrationBin>,
+    /// Steps whose gradient was scaled down.
+    pub clipped_steps: u64,
+    /// What the train thread did with its time.
+    pub train_seconds: TrainSeconds,
     /// Steps skipped because loss or gradient was not finite.
     pub skipped_steps: u64,
     /// The newest weights published.
     pub weights: Option<Version>,
     /// Publications so far.
     pub weights_published: u64,
+    /// Bytes of the newest.
+    pub weights_bytes: u64,
     /// The last checkpoint, and when it was written.
     pub checkpoint: Option<(Version, Instant)>,
+    /// Checkpoints written.
+    pub checkpoints: u64,
+    /// Checkpoints that could not be written.
+    pub failed_checkpoints: u64,
     /// Newest result against each opponent.
     pub win_rates: Vec<WinRate>,
     /// Newest other figures.

@@ -21,8 +21,10 @@ mod replay;
 mod supply;
 
 pub mod batch;
+mod calibration;
 mod checkpoint;
 mod saver;
+mod shown;
 pub mod train;
 mod train_loop;
 

@@ -131,7 +131,11 @@ impl<'a> Run<'a> {
                 checkpoint.state.version
             }
         };
-        board.lock().checkpoint = Some((saved, saver.written(saved)));
+        {
+            let mut facts = board.lock();
+            facts.checkpoint = Some((saved, saver.written(saved)));
+            facts.checkpoints = u64::from(order.checkpoint.is_none());
+        }
         let stages = Stages {
             runtime: runtime.handle().clone(),
             bus,

@@ -7,13 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fogfall_pipeline::{Intake, IntakeStatus, PlayFigures, SelfPlayStats, Stages, Trouble, Waiting};
+use fogfall_pipeline::{Intake, IntakeStatus, PlayFigures, RecentPlay, SelfPlayStats, Stages, Trouble, Waiting};
 use fogfall_proto::Manifest;
 use fogfall_service::admin::{Condition, Heartbeat, Vitals};
 
 use crate::{
     beginning::Beginning,
     board::Board,
+    calibration,
     cli::{Flags, Order},
     pipeline::{PlayMeter, Shared, play_threads},
     resume::Totals,
@@ -177,6 +178,7 @@ impl Reporter {
         let seconds = oldest.at.elapsed().as_secs_f64().max(1e-3);
         let rate = |new: u64, old: u64| (new - old) as f64 / seconds;
         let (new, old) = (stats.counts, oldest.stats.counts);
+        let recent = RecentPlay::between(&old, &new);
         let counts = &sources.stages.counts;
         if intake.rows as u64 >= intake.needed {
             self.window_filled.met();
@@ -208,9 +210,13 @@ impl Reporter {
                 .min(1.0),
             play: PlayFigures::of(&stats),
             effective_worlds: (sources.flags.search.belief == "reach")
-                .then(|| mean(new.effective_worlds - old.effective_worlds, new.pools - old.pools)),
+                .then_some(recent.effective_worlds.unwrap_or(f64::NAN)),
             pool_worlds: sources.flags.search.belief_pool.into(),
-            refilled_pools: mean((new.refills - old.refills) as f64, new.pools - old.pools),
+            refilled_pools: recent.refilled_pools.unwrap_or(f64::NAN),
+            world_disagreement: recent.world_disagreement,
+            rows_followed: counts.followed_rows.load(Relaxed),
+            rows_skipped: counts.skipped_rows.load(Relaxed),
+            rows_sampled: intake.counts.samples,
             window_rows: intake.rows as u64,
             window_capacity: intake.capacity as u64,
             window_needed: intake.needed,
@@ -220,10 +226,21 @@ impl Reporter {
             gradient_norm: facts.gradient_norm,
             learning_rate: facts.learning_rate,
             policy_entropy: facts.policy_entropy,
+            policy_divergence: facts.policy_divergence,
+            policy_agreement: facts.policy_agreement,
+            staleness: facts.staleness,
+            calibration_error: calibration::error(&facts.calibration),
+            calibration: facts.calibration,
             skipped_steps: facts.skipped_steps,
+            clipped_steps: facts.clipped_steps,
+            train_seconds: facts.train_seconds,
             weights_version: facts.weights.map_or_else(String::new, |version| version.to_string()),
             weights_published: facts.weights_published,
+            weights_bytes: facts.weights_bytes,
             checkpoint_step: facts.checkpoint.map(|(version, _)| version.step),
+            checkpoint_age_s: facts.checkpoint.map(|(_, written)| written.elapsed().as_secs_f64()),
+            checkpoints: facts.checkpoints,
+            failed_checkpoints: facts.failed_checkpoints,
             refused_parts: [&counts.refused, &counts.store_duplicates, &counts.stale]
                 .map(|n| n.load(Relaxed))
                 .iter()
@@ -267,11 +284,6 @@ fn ratio(a: u64, b: u64) -> f64 {
     if b == 0 { 0.0 } else { a as f64 / b as f64 }
 }
 
-/// Not a number for none.
-fn mean(sum: f64, n: u64) -> f64 {
-    if n == 0 { f64::NAN } else { sum / n as f64 }
-}
-
 fn waits(
     stats: &SelfPlayStats,
     threads: usize,
@@ -284,6 +296,7 @@ fn waits(
         waits_for: waits_for.to_owned(),
         since_s: lasts.filter(|&lasts| lasts >= SHOWN_WAIT).map(|lasts| lasts.as_secs_f64()),
         share: (waited.as_secs_f64() / elapsed.as_secs_f64().max(1e-3)).min(1.0),
+        waited_s: waited.as_secs_f64(),
     };
     let now = |waiting: Waiting| waiting.since.map(|since| since.elapsed());
     let (room, lasts) = match troubles.first() {

@@ -113,6 +113,40 @@ pub struct Wait {
     /// Share of the run's time that it waited, 0 to 1 (per thread of the stage).
     #[serde(deserialize_with = "number_or_nan")]
     pub share: f64,
+    /// Seconds that it waited in this start, per thread of the stage.
+    #[serde(deserialize_with = "number_or_nan")]
+    pub waited_s: f64,
+}
+
+/// Rows of recent batches whose predicted value lies in one tenth of the scale from -1 to 1; values beyond it are in the
+/// outermost. Both means are not a number if there are no rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CalibrationBin {
+    /// Rows.
+    pub rows: u64,
+    /// Their mean predicted value.
+    #[serde(deserialize_with = "number_or_nan")]
+    pub predicted: f64,
+    /// The mean outcome of their games, for the player to move.
+    #[serde(deserialize_with = "number_or_nan")]
+    pub outcome: f64,
+}
+
+/// Seconds of the train thread in this start of the learner, by what it did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TrainSeconds {
+    /// Waiting for rows; in lockstep, having games played.
+    pub wait: f64,
+    /// Drawing batches.
+    pub sample: f64,
+    /// Train steps.
+    pub step: f64,
+    /// Publishing weights.
+    pub publish: f64,
+    /// Writing checkpoints.
+    pub checkpoint: f64,
 }
 
 /// A run at one moment. Rates are over the last few seconds, counts over the whole run, resumed parts included.
@@ -171,6 +205,15 @@ pub struct Status {
     /// Share of these pools that were refilled, since few of their worlds explained what the opponent did, 0 to 1.
     #[serde(deserialize_with = "number_or_nan")]
     pub refilled_pools: f64,
+    /// Mean standard deviation of the values that the simulations of a recent search, each in a world of its own, brought to
+    /// the root; none before the first search, or where actors play.
+    pub world_disagreement: Option<f64>,
+    /// Rows that came from the replay log into the window, in this start.
+    pub rows_followed: u64,
+    /// Rows that left the replay log before the window had read them, in this start.
+    pub rows_skipped: u64,
+    /// Rows drawn for batches.
+    pub rows_sampled: u64,
     /// Rows in the window.
     pub window_rows: u64,
     /// Rows it can hold.
@@ -194,14 +237,37 @@ pub struct Status {
     /// Mean entropy of the network's policy over legal actions, in nats.
     #[serde(deserialize_with = "number_or_nan")]
     pub policy_entropy: f64,
+    /// Mean Kullback-Leibler divergence of the network's policy from the searched one in recent steps, in nats.
+    pub policy_divergence: Option<f64>,
+    /// Share of rows of recent steps where network and search have the same best action, 0 to 1.
+    pub policy_agreement: Option<f64>,
+    /// Mean train steps between the weights that made a row and the step that drew it, in recent steps.
+    pub staleness: Option<f64>,
+    /// How well the network predicts outcomes: ten bins of the predicted value, from -1 to 1; empty before the first
+    /// measurement.
+    pub calibration: Vec<CalibrationBin>,
+    /// Mean distance between predicted value and outcome over these bins, weighted by rows.
+    pub calibration_error: Option<f64>,
     /// Steps skipped because loss or gradient was not finite.
     pub skipped_steps: u64,
+    /// Steps of this start whose gradient was scaled down.
+    pub clipped_steps: u64,
+    /// What the train thread did with its time.
+    pub train_seconds: TrainSeconds,
     /// The newest published weights version, as `epoch.step`.
     pub weights_version: String,
     /// Publications so far.
     pub weights_published: u64,
+    /// Bytes of the weights last published.
+    pub weights_bytes: u64,
     /// Train step of the last checkpoint.
     pub checkpoint_step: Option<u64>,
+    /// Seconds since it was written.
+    pub checkpoint_age_s: Option<f64>,
+    /// Checkpoints written in this start.
+    pub checkpoints: u64,
+    /// Checkpoints of this start that could not be written.
+    pub failed_checkpoints: u64,
     /// Parts that were refused, with or without reason to worry: duplicates, stale, damaged.
     pub refused_parts: u64,
     /// Times that the replay log was found to have lost rows.

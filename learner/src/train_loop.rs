@@ -19,16 +19,19 @@ use tokio::runtime::Handle;
 use crate::{
     batch::{Picked, PositionWeight, fill},
     board::Board,
+    calibration::Calibration,
     cli::Order,
     saver::Saver,
     show::MetricsFile,
-    status::Losses,
+    shown::{PhaseClock, Shown},
     supply::Supply,
     train::{Batch, StepReport, Trainer},
 };
 
 /// Steps whose mean the board shows.
 const SHOWN_STEPS: u64 = 20;
+/// Every so many batches predictions are set beside outcomes: rarely, since they are copied from the device.
+const CALIBRATE_EVERY: u64 = 20;
 /// So many batches in a row that cannot be learnt from are no accident.
 const MOST_SKIPPED: u64 = 100;
 /// Stream of the batches, below the run's seed.
@@ -103,6 +106,23 @@ pub struct TrainLoop {
     pub heartbeat: Heartbeat,
 }
 
+/// What was drawn for a step.
+#[derive(Default)]
+struct Draw {
+    slots: Vec<u32>,
+    batch: Batch,
+    /// `[rows]` train steps since the weights that made them.
+    staleness: Vec<u64>,
+    /// `[rows]` outcomes of their games, if predictions shall be set beside them; else empty.
+    outcomes: Vec<f32>,
+}
+
+impl Draw {
+    fn mean_staleness(&self) -> f64 {
+        self.staleness.iter().sum::<u64>() as f64 / self.staleness.len().max(1) as f64
+    }
+}
+
 /// A train stage that has ended its loop.
 pub struct Trained {
     stage: TrainLoop,
@@ -130,7 +150,8 @@ impl TrainLoop {
     }
 
     fn run(mut self, stop: &Stop) -> anyhow::Result<Trained> {
-        let (mut batch, mut slots, mut shown) = (Batch::default(), Vec::new(), Shown::default());
+        let (mut draw, mut shown, mut calibration) = (Draw::default(), Shown::default(), Calibration::default());
+        let mut clock = PhaseClock::start();
         let begun = self.trainer.steps();
         let mut done =
             Done { published_step: None, saved_step: begun, tried_step: begun, tried_to_save: Instant::now() };
@@ -139,22 +160,28 @@ impl TrainLoop {
             let step = self.trainer.steps();
             if self.supply.wants_weights(done.published_step.map(|at| step - at)) {
                 self.publish(&mut done)?;
+                clock.was(|seconds| &mut seconds.publish);
             }
             if self.is_checkpoint_due(&done) {
                 self.try_to_save(&mut done);
+                clock.was(|seconds| &mut seconds.checkpoint);
             }
-            if !self.supply.ready(&self.trainer, stop, &|| self.heartbeat.beat())? {
+            let ready = self.supply.ready(&self.trainer, stop, &|| self.heartbeat.beat())?;
+            clock.was(|seconds| &mut seconds.wait);
+            self.board.lock().train_seconds = clock.seconds;
+            if !ready {
                 continue;
             }
-            self.sample(&mut slots, &mut batch)?;
-            let report = self.trainer.step(&batch);
+            self.sample(&mut draw)?;
+            clock.was(|seconds| &mut seconds.sample);
+            let report = self.step(&draw, &mut calibration);
+            clock.was(|seconds| &mut seconds.step);
             self.supply.used_batch();
             self.write_down(&report);
+            shown.add(&report, draw.mean_staleness());
             self.note(&mut shown, &report)?;
         }
-        if let Some(mean) = shown.take_mean() {
-            self.board.lock().loss = Some(mean);
-        }
+        self.show_means(&mut shown);
         Ok(Trained { stage: self, done })
     }
 
@@ -175,9 +202,10 @@ impl TrainLoop {
     }
 
     /// Draws the batch of this step; which rows follows from the seed and how many batches there were.
-    fn sample(&self, slots: &mut Vec<u32>, batch: &mut Batch) -> anyhow::Result<()> {
-        let batches = self.trainer.steps() + self.trainer.skipped();
+    fn sample(&self, draw: &mut Draw) -> anyhow::Result<()> {
+        let (step, batches) = (self.trainer.steps(), self.trainer.steps() + self.trainer.skipped());
         let mut rng = stream(self.settings.seed, &[BATCH_STREAM, batches]);
+        let Draw { slots, batch, staleness, outcomes } = draw;
         let rows = self.settings.batch_rows;
         let mut state = self.intake.lock();
         state.window.sample(&mut rng, rows, slots).context("a window that may be sampled is not empty")?;
@@ -189,15 +217,34 @@ impl TrainLoop {
             Picked { row: state.window.row(slot), weight, symmetry }
         });
         fill(batch, state.window.layout(), self.settings.root_value_share, pick);
+        let drawn = || slots.iter().map(|&slot| state.window.row(slot));
+        staleness.clear();
+        staleness.extend(drawn().map(|row| step.saturating_sub(row.version().step)));
+        outcomes.clear();
+        if batches.is_multiple_of(CALIBRATE_EVERY) {
+            outcomes.extend(drawn().map(|row| row.value()));
+        }
         drop(state);
         self.intake.sampled(rows as u64);
         Ok(())
     }
 
+    /// Learns from what was drawn.
+    fn step(&mut self, draw: &Draw, calibration: &mut Calibration) -> StepReport {
+        if draw.outcomes.is_empty() {
+            return self.trainer.step(&draw.batch);
+        }
+        let (report, predicted) = self.trainer.step_and_predict(&draw.batch);
+        calibration.add(&predicted, &draw.outcomes);
+        self.board.lock().calibration = calibration.bins();
+        report
+    }
+
     /// Brings the board up to date after a step.
     fn note(&self, shown: &mut Shown, report: &StepReport) -> anyhow::Result<()> {
-        shown.add(report);
-        let mean = if shown.steps < SHOWN_STEPS { None } else { shown.take_mean() };
+        if shown.steps >= SHOWN_STEPS {
+            self.show_means(shown);
+        }
         let mut facts = self.board.lock();
         facts.step = self.trainer.steps();
         facts.skipped_steps = self.trainer.skipped();
@@ -205,13 +252,23 @@ impl TrainLoop {
             facts.gradient_norm = report.gradient_norm;
             facts.learning_rate = report.learning_rate;
             facts.policy_entropy = report.policy_entropy;
+            facts.clipped_steps += u64::from(report.clipped);
         }
-        facts.loss = mean.or(facts.loss);
         drop(facts);
         if shown.skipped_in_a_row >= MOST_SKIPPED {
             return self.diverged(&format!("the last {MOST_SKIPPED} batches gave no finite loss or gradient"));
         }
         Ok(())
+    }
+
+    /// Shows the means of the steps since this was last done, if there were any.
+    fn show_means(&self, shown: &mut Shown) {
+        let Some(means) = shown.take() else { return };
+        let mut facts = self.board.lock();
+        facts.loss = Some(means.loss);
+        facts.policy_divergence = Some(means.policy_divergence);
+        facts.policy_agreement = Some(means.policy_agreement);
+        facts.staleness = Some(means.staleness);
     }
 
     /// The end of a run whose weights are of no use any more.
@@ -232,14 +289,15 @@ impl TrainLoop {
         };
         let bytes: Arc<[u8]> = averaged.to_bytes().into();
         let (version, ordinal) = (Version { epoch: self.epoch, step: self.trainer.steps() }, self.ordinal + 1);
-        let head = WeightsHead { version, ordinal, bytes: bytes.len() as u64, digest: digest(&bytes) };
+        let length = bytes.len() as u64;
+        let head = WeightsHead { version, ordinal, bytes: length, digest: digest(&bytes) };
         done.published_step = Some(version.step);
         match self.runtime.block_on(self.bus.announce(self.epoch, head, bytes)) {
             Ok(()) => {
                 tracing::debug!(%version, ordinal, "published weights");
                 self.ordinal = ordinal;
                 let mut facts = self.board.lock();
-                (facts.weights, facts.weights_published) = (Some(version), ordinal);
+                (facts.weights, facts.weights_published, facts.weights_bytes) = (Some(version), ordinal, length);
                 Ok(())
             }
             Err(error @ BusError::Fenced { .. }) => Err(error).context("another learner has taken over this run"),
@@ -254,6 +312,7 @@ impl TrainLoop {
     fn try_to_save(&self, done: &mut Done) {
         (done.tried_step, done.tried_to_save) = (self.trainer.steps(), Instant::now());
         if let Err(error) = self.save(done) {
+            self.board.lock().failed_checkpoints += 1;
             self.board.notice(format!("{error:#}; training goes on, the last good checkpoint is untouched"));
         }
     }
@@ -261,7 +320,9 @@ impl TrainLoop {
     fn save(&self, done: &mut Done) -> anyhow::Result<()> {
         let version = self.saver.save(&self.trainer, self.epoch, self.ordinal, self.supply.for_checkpoint()?)?;
         done.saved_step = version.step;
-        self.board.lock().checkpoint = Some((version, Instant::now()));
+        let mut facts = self.board.lock();
+        facts.checkpoint = Some((version, Instant::now()));
+        facts.checkpoints += 1;
         Ok(())
     }
 }
@@ -280,45 +341,5 @@ impl Trained {
             self.stage.save(&mut self.done)?;
         }
         Ok(())
-    }
-}
-
-/// The steps since the board was last brought up to date.
-#[derive(Default)]
-struct Shown {
-    steps: u64,
-    /// Those among them whose loss was finite, and its sum.
-    finite: u64,
-    sum: Losses,
-    /// Steps skipped since the last that was not.
-    skipped_in_a_row: u64,
-}
-
-impl Shown {
-    fn add(&mut self, report: &StepReport) {
-        self.steps += 1;
-        if report.skipped {
-            self.skipped_in_a_row += 1;
-            return;
-        }
-        self.skipped_in_a_row = 0;
-        self.finite += 1;
-        self.sum.total += report.loss.total;
-        self.sum.policy += report.loss.policy;
-        self.sum.value += report.loss.value;
-        self.sum.weights += report.loss.weights;
-    }
-
-    /// Mean losses since this was last taken, if there are any.
-    fn take_mean(&mut self) -> Option<Losses> {
-        let Self { finite, sum, skipped_in_a_row, .. } = std::mem::take(self);
-        self.skipped_in_a_row = skipped_in_a_row;
-        let n = finite as f64;
-        (finite > 0).then(|| Losses {
-            total: sum.total / n,
-            policy: sum.policy / n,
-            value: sum.value / n,
-            weights: sum.weights / n,
-        })
     }
 }

@@ -6,15 +6,52 @@
 //! same tree had evaluated. With a tree of its own it would have had to ask there. Cache and tree together are what was
 //! saved.
 
+use fogfall_selfplay::WorkerCounts;
 use fogfall_service::metrics::{Gauge, IntGauge, Metrics, MetricsError, Total, names};
 use serde::{Deserialize, Serialize};
 
 use crate::SelfPlayStats;
 
-/// What self-play has done since the process started. All but the figures of trees now only grow.
+/// Games by what came of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Results {
+    /// The first seat won.
+    pub first: u64,
+    /// Nobody did.
+    pub draw: u64,
+    /// The second seat won.
+    pub second: u64,
+    /// Cut at the technical length limit.
+    pub truncated: u64,
+}
+
+/// Seconds of self-play threads, of all of them together, by what they did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlaySeconds {
+    /// Trees, worlds, rules, the cache.
+    pub search: f64,
+    /// The network.
+    pub evaluate: f64,
+    /// Waiting for room to publish; in lockstep, for train steps.
+    pub wait: f64,
+}
+
+/// What self-play has done since the process started. All but threads, slots and the figures of trees now only grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlayFigures {
+    /// Threads that play.
+    pub threads: u64,
+    /// Games in progress at once, of all threads.
+    pub slots: u64,
+    /// What came of the games.
+    pub results: Results,
+    /// What threads did with their time.
+    pub seconds: PlaySeconds,
+    /// Batches given to the network.
+    pub batches: u64,
     /// Decisions searched.
     pub decisions: u64,
     /// Simulations.
@@ -44,8 +81,22 @@ pub struct PlayFigures {
 impl PlayFigures {
     /// The figures of what was seen.
     pub fn of(stats: &SelfPlayStats) -> Self {
-        let counts = &stats.counts;
+        let (counts, times) = (&stats.counts, &stats.times);
         Self {
+            threads: stats.threads as u64,
+            slots: stats.slots as u64,
+            results: Results {
+                first: counts.first_wins,
+                draw: counts.draws,
+                second: counts.second_wins,
+                truncated: counts.truncated,
+            },
+            seconds: PlaySeconds {
+                search: times.search.as_secs_f64(),
+                evaluate: times.evaluate.as_secs_f64(),
+                wait: stats.blocked.as_secs_f64(),
+            },
+            batches: times.batches,
             decisions: counts.decisions,
             simulations: counts.simulations,
             // Hits are counted at once, questions when their search ends.
@@ -59,6 +110,30 @@ impl PlayFigures {
             tree_falls: counts.falls,
             tree_re_expansions: counts.re_expansions,
             inherited_visits: counts.inherited,
+        }
+    }
+}
+
+/// Means over the searches of the last seconds; none before the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RecentPlay {
+    /// Effective sample size of pools of worlds; none where searches have no pools.
+    pub effective_worlds: Option<f64>,
+    /// Share of these pools that were refilled, 0 to 1.
+    pub refilled_pools: Option<f64>,
+    /// Standard deviation of the values that a search's simulations brought to the root.
+    pub world_disagreement: Option<f64>,
+}
+
+impl RecentPlay {
+    /// What was done between two looks.
+    pub fn between(old: &WorkerCounts, new: &WorkerCounts) -> Self {
+        let mean = |sum: f64, n: u64| (n > 0).then(|| sum / n as f64);
+        let pools = new.pools - old.pools;
+        Self {
+            effective_worlds: mean(new.effective_worlds - old.effective_worlds, pools),
+            refilled_pools: mean((new.refills - old.refills) as f64, pools),
+            world_disagreement: mean(new.disagreement - old.disagreement, new.disagreements - old.disagreements),
         }
     }
 }

@@ -15,13 +15,12 @@ use std::{
 
 use crossbeam_channel::{RecvTimeoutError, Sender, unbounded};
 use fogfall_game::Game;
-use fogfall_net::NetEvaluator;
 use fogfall_proto::Trajectory;
-use fogfall_search::{Cached, TreeStats};
+use fogfall_search::TreeStats;
 use fogfall_selfplay::{Origin, Worker, WorkerCounts};
 use fogfall_service::shutdown::Stop;
 
-use crate::{SelfPlaySettings, SelfPlayStats, VersionedNet};
+use crate::{PlayTimes, SelfPlaySettings, SelfPlayStats, VersionedNet, stopwatch::Stopwatch};
 
 /// How often whoever waits for a round says that it goes on.
 const ALIVE_EVERY: Duration = Duration::from_millis(100);
@@ -37,6 +36,7 @@ pub struct Rounds<G: Game> {
 /// What was done, and since when nothing is.
 struct Meter {
     threads: Vec<WorkerCounts>,
+    times: Vec<PlayTimes>,
     /// Of each thread, when it last moved its games on.
     trees: Vec<TreeStats>,
     blocked: Duration,
@@ -52,7 +52,9 @@ impl<G: Game> Rounds<G> {
         assert!(settings.threads > 0, "somebody has to play");
         let threads = vec![WorkerCounts::default(); settings.threads];
         let trees = vec![TreeStats::default(); settings.threads];
-        let meter = Mutex::new(Meter { threads, trees, blocked: Duration::ZERO, idle_since: Some(Instant::now()) });
+        let times = vec![PlayTimes::default(); settings.threads];
+        let (blocked, idle_since) = (Duration::ZERO, Some(Instant::now()));
+        let meter = Mutex::new(Meter { threads, times, trees, blocked, idle_since });
         Self { game: Arc::clone(game), settings, origin, meter }
     }
 
@@ -63,8 +65,10 @@ impl<G: Game> Rounds<G> {
     /// What was done so far, games of a round in progress included. Between rounds the threads count as waiting.
     pub fn stats(&self) -> SelfPlayStats {
         let meter = self.meter();
-        let mut stats = SelfPlayStats::default();
+        let SelfPlaySettings { threads, slots, .. } = self.settings;
+        let mut stats = SelfPlayStats { threads, slots: threads * slots, ..SelfPlayStats::default() };
         meter.threads.iter().for_each(|&counts| stats.counts += counts);
+        meter.times.iter().for_each(|&times| stats.times += times);
         stats.tree_nodes = meter.trees.iter().map(|trees| trees.nodes).sum();
         stats.tree_bytes = meter.trees.iter().map(|trees| trees.bytes).sum();
         let idle = meter.idle_since.map_or(Duration::ZERO, |since| since.elapsed());
@@ -126,18 +130,22 @@ impl<G: Game> Rounds<G> {
         games: &Sender<Trajectory>,
         stop: &Stop,
     ) {
-        let (max_legal, net) = (self.game.info().num_actions(), Arc::clone(&weights.net));
-        let evaluator = Cached::new(NetEvaluator::new(net), self.settings.cache_entries, max_legal);
+        let mut stopwatch = Stopwatch::default();
+        let evaluator = stopwatch.evaluator(weights, self.settings.cache_entries, self.game.info().num_actions());
         let (game, play, origin) = (Arc::clone(&self.game), self.settings.play.clone(), self.origin.clone());
         let mut worker = Worker::of_games(game, play, origin, next, self.settings.slots, weights.version, evaluator);
-        let before = self.meter().threads[index];
+        let (before, before_times) = {
+            let meter = self.meter();
+            (meter.threads[index], meter.times[index])
+        };
         let mut finished = Vec::new();
         while !worker.is_idle() && !stop.is_requested() {
-            worker.round(&mut finished);
-            let mut counts = before;
+            stopwatch.round(&mut worker, &mut finished);
+            let (mut counts, mut times) = (before, before_times);
             counts += worker.counts();
+            times += stopwatch.times();
             let mut meter = self.meter();
-            (meter.threads[index], meter.trees[index]) = (counts, worker.trees());
+            (meter.threads[index], meter.times[index], meter.trees[index]) = (counts, times, worker.trees());
             drop(meter);
             for trajectory in finished.drain(..) {
                 games.send(trajectory).expect("the round waits for all of its games");

@@ -13,13 +13,15 @@ use std::{
 
 use crossbeam_channel::{SendTimeoutError, Sender};
 use fogfall_game::{Game, mix};
-use fogfall_net::NetEvaluator;
 use fogfall_proto::Trajectory;
 use fogfall_search::{Cached, TreeStats};
 use fogfall_selfplay::{Origin, PlaySettings, Worker, WorkerCounts};
 use fogfall_service::shutdown::Stop;
 
-use crate::{VersionedNet, WeightsCell};
+use crate::{
+    PlayTimes, VersionedNet, WeightsCell,
+    stopwatch::{Stopwatch, TimedNet},
+};
 
 /// How often a thread that waits for room looks whether it shall give up.
 const GIVE_UP_CHECK: Duration = Duration::from_millis(50);
@@ -49,8 +51,14 @@ pub struct Outlet {
 /// What the stage did and how long it waited, over all threads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SelfPlayStats {
+    /// Threads that play.
+    pub threads: usize,
+    /// Games in progress at once, of all threads.
+    pub slots: usize,
     /// What the workers did.
     pub counts: WorkerCounts,
+    /// What they did with their time.
+    pub times: PlayTimes,
     /// Nodes in the workers' trees when they were last seen.
     pub tree_nodes: u64,
     /// Bytes that these trees took.
@@ -66,9 +74,12 @@ pub struct SelfPlayStats {
 }
 
 impl std::ops::AddAssign for SelfPlayStats {
-    /// Joins what two stages did, one after the other: the second waits now, and its trees are those that there are.
+    /// Joins what two stages did, one after the other: the second waits now, and its threads and trees are those that there
+    /// are.
     fn add_assign(&mut self, later: Self) {
+        (self.threads, self.slots) = (later.threads, later.slots);
         self.counts += later.counts;
+        self.times += later.times;
         (self.tree_nodes, self.tree_bytes) = (later.tree_nodes, later.tree_bytes);
         self.lost += later.lost;
         self.blocked += later.blocked;
@@ -89,6 +100,7 @@ pub struct Hung {
 
 struct ThreadStats {
     counts: WorkerCounts,
+    times: PlayTimes,
     trees: TreeStats,
     lost: u64,
     blocked: Duration,
@@ -104,7 +116,8 @@ impl ThreadStats {
     fn new() -> Self {
         let (counts, trees) = (WorkerCounts::default(), TreeStats::default());
         let (lost, blocked, waiting) = (0, Duration::ZERO, None);
-        Self { counts, trees, lost, blocked, waiting, went_on: Instant::now(), in_hand: Arc::default() }
+        let (times, went_on, in_hand) = (PlayTimes::default(), Instant::now(), Arc::default());
+        Self { counts, times, trees, lost, blocked, waiting, went_on, in_hand }
     }
 }
 
@@ -113,6 +126,8 @@ pub struct SelfPlay {
     /// Empty once joined.
     threads: Mutex<Vec<JoinHandle<()>>>,
     stats: Vec<Arc<Mutex<ThreadStats>>>,
+    /// Of all threads.
+    slots: usize,
 }
 
 impl SelfPlay {
@@ -149,15 +164,17 @@ impl SelfPlay {
             threads.push(std::thread::Builder::new().name(name).spawn(move || thread.run())?);
             all_stats.push(stats);
         }
-        Ok(Self { threads: Mutex::new(threads), stats: all_stats })
+        let slots = settings.threads * settings.slots;
+        Ok(Self { threads: Mutex::new(threads), stats: all_stats, slots })
     }
 
     /// What was done so far.
     pub fn stats(&self) -> SelfPlayStats {
-        let mut all = SelfPlayStats::default();
+        let mut all = SelfPlayStats { threads: self.stats.len(), slots: self.slots, ..SelfPlayStats::default() };
         for thread in &self.stats {
             let thread = thread.lock().unwrap_or_else(PoisonError::into_inner);
             all.counts += thread.counts;
+            all.times += thread.times;
             all.tree_nodes += thread.trees.nodes;
             all.tree_bytes += thread.trees.bytes;
             all.lost += thread.lost;
@@ -207,13 +224,12 @@ struct Thread<G: Game> {
 }
 
 impl<G: Game> Thread<G> {
-    fn evaluator(&self, weights: &VersionedNet) -> Cached<NetEvaluator> {
-        let max_legal = self.game.info().num_actions();
-        Cached::new(NetEvaluator::new(Arc::clone(&weights.net)), self.settings.cache_entries, max_legal)
+    fn evaluator(&self, stopwatch: &Stopwatch, weights: &VersionedNet) -> Cached<TimedNet> {
+        stopwatch.evaluator(weights, self.settings.cache_entries, self.game.info().num_actions())
     }
 
     fn run(self) {
-        let mut seen = 0;
+        let (mut seen, mut stopwatch) = (0, Stopwatch::default());
         let first = self.weights.changed(&mut seen).unwrap_or_else(|| self.weights.newest());
         let mut worker = Worker::new(
             Arc::clone(&self.game),
@@ -221,16 +237,19 @@ impl<G: Game> Thread<G> {
             self.origin.clone(),
             self.settings.slots,
             first.version,
-            self.evaluator(&first),
+            self.evaluator(&stopwatch, &first),
         );
         self.with_stats(|s| s.in_hand = worker.in_hand());
         let mut finished = Vec::new();
         while !self.stop.is_requested() {
             if let Some(weights) = self.weights.changed(&mut seen) {
-                worker.renew(weights.version, self.evaluator(&weights));
+                worker.renew(weights.version, self.evaluator(&stopwatch, &weights));
             }
-            worker.round(&mut finished);
-            self.with_stats(|s| (s.counts, s.trees, s.went_on) = (worker.counts(), worker.trees(), Instant::now()));
+            stopwatch.round(&mut worker, &mut finished);
+            self.with_stats(|s| {
+                (s.counts, s.times, s.trees) = (worker.counts(), stopwatch.times(), worker.trees());
+                s.went_on = Instant::now();
+            });
             for trajectory in finished.drain(..) {
                 if !self.send(trajectory) {
                     self.with_stats(|s| s.lost += 1);

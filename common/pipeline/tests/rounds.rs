@@ -66,7 +66,7 @@ fn trees_of_a_generation_are_seen_and_what_falls_is_counted_over_all_rounds() {
     play.search.life = TreeLife::Generation { up: 8, down: 4, order: FallOrder::FirstIn };
     let rounds = Rounds::new(&game, SelfPlaySettings { play, threads: 2, slots: 2, cache_entries: 0 }, ORIGIN());
     let mut before = PlayFigures::of(&rounds.stats());
-    assert_eq!(before, PlayFigures::default());
+    assert_eq!((before.threads, before.slots, before.batches, before.tree_starts), (2, 4, 0, 0));
     for (round, numbers) in [0..60, 60..120].into_iter().enumerate() {
         assert!(rounds.play(&weights(&game, round as u64), numbers, &Stop::new(), &|| ()).is_some());
         let now = PlayFigures::of(&rounds.stats());
@@ -75,6 +75,10 @@ fn trees_of_a_generation_are_seen_and_what_falls_is_counted_over_all_rounds() {
         // New weights, new trees, at most one for each of four slots; a thread may find no game left.
         let starts = now.tree_starts - before.tree_starts;
         assert!((1..=4).contains(&starts), "{starts}");
+        assert!(now.batches > before.batches, "{now:?}");
+        assert!(now.seconds.evaluate > before.seconds.evaluate && now.seconds.search > before.seconds.search);
+        let games = [now.results.first, now.results.draw, now.results.second].iter().sum::<u64>();
+        assert_eq!(games, 60 * (round as u64 + 1), "all games have ended, by the rules");
         before = now;
     }
     assert_eq!(before.tree_games, 120.0 / before.tree_starts as f64);

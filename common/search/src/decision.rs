@@ -46,6 +46,9 @@ pub struct Decision {
     pub refilled: bool,
     /// Mean depth at which simulations ended.
     pub depth: f32,
+    /// Standard deviation of the values that the simulations of this search, each in a world of its own, brought to the root;
+    /// none for fewer than two.
+    pub disagreement: Option<f32>,
 }
 
 /// What the simulations of one search brought an edge of the root: how far their values spread.
@@ -62,6 +65,11 @@ impl Gained {
     #[inline]
     pub(crate) fn add(&mut self, value: f32) {
         (self.n, self.sum, self.squares) = (self.n + 1, self.sum + value, self.squares + value * value);
+    }
+
+    /// What two edges were brought together.
+    fn and(self, other: &Self) -> Self {
+        Self { n: self.n + other.n, sum: self.sum + other.sum, squares: self.squares + other.squares }
     }
 
     /// Variance of the values, estimated from at least two.
@@ -93,6 +101,8 @@ pub(crate) fn decide(root: &Root<'_>, label: &Label, choice: Choice, rng: &mut R
     let sign = sign(root.node.mover);
     out.network_value = root.network_value;
     out.root_value = sign * mean(root.node.sum, root.node.n.max(1));
+    let gained = root.gained.iter().fold(Gained::default(), Gained::and);
+    out.disagreement = (gained.n >= 2).then(|| gained.variance().sqrt());
     out.legal.clear();
     out.legal.extend_from_slice(root.legal);
     for list in [&mut out.prior, &mut out.q, &mut out.policy] {

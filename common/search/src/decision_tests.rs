@@ -183,3 +183,12 @@ fn confidence_prefers_the_surer_action_and_needs_visits() {
     let few = tree(0, 0.0, &[(0.4, 1, 0.1), (0.6, 1, 0.5)]);
     assert_eq!(run(&few, &Case { choice, ..PLAIN }, 0).action, 1, "without enough visits anywhere: the most visited");
 }
+
+#[test]
+fn simulations_disagree_by_how_far_their_values_spread_whatever_action_they_took() {
+    let spread = |actions: &[(f32, u32, f32)]| run(&tree(0, 0.0, actions), &PLAIN, 0).disagreement;
+    // Mean (3 * 1 - 1) / 4 = 0.5, squares 4 / 4 = 1: (1 - 0.25) * 4 / 3 = 1.
+    assert_eq!(spread(&[(0.5, 3, 1.0), (0.5, 1, -1.0)]), Some(1.0));
+    assert_eq!(spread(&[(0.5, 3, 0.5), (0.5, 1, 0.5)]), Some(0.0));
+    assert_eq!(spread(&[(0.5, 1, 0.5), (0.5, 0, 0.0)]), None, "one value says nothing of the others");
+}

@@ -8,6 +8,7 @@
 //! on anything hidden. The one exception is named [`Agent::Cheat`], plays in matches only, and searches another type of
 //! game.
 
+mod counts;
 mod r#match;
 mod revealed;
 mod seeker;
@@ -16,8 +17,9 @@ mod slot;
 mod table;
 mod worker;
 
+pub use counts::WorkerCounts;
 pub use r#match::{
     Agent, Effort, MatchGame, MatchSettings, PairResult, Searcher, Watched, measure_match, play_match, watch_match,
 };
 pub use settings::{Growth, PlaySettings};
-pub use worker::{Origin, Worker, WorkerCounts};
+pub use worker::{Origin, Worker};

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fogfall_game::{Game, mix};
-use fogfall_proto::{MAX_PART_ROW_BYTES, PartId, PartOfGame, Trajectory, Version};
+use fogfall_proto::{GameResult, MAX_PART_ROW_BYTES, PartId, PartOfGame, Trajectory, Version};
 use fogfall_search::{Cached, EvalBatch, Evaluator, Gathered, TreeStats};
 
+use crate::counts::WorkerCounts;
 use crate::settings::PlaySettings;
 use crate::slot::{Finished, Slot};
 
@@ -30,73 +31,6 @@ pub struct Origin {
     pub publisher: u64,
     /// Root seed of the worker's games.
     pub seed: u64,
-}
-
-/// What a worker did since it began. Each only grows.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct WorkerCounts {
-    /// Games begun.
-    pub started: u64,
-    /// Games finished, truncated ones included.
-    pub games: u64,
-    /// Trajectories of these games: long ones have several.
-    pub parts: u64,
-    /// Games cut at the technical length limit.
-    pub truncated: u64,
-    /// Moves played.
-    pub decisions: u64,
-    /// Rows written; a game's rows count when it ends.
-    pub rows: u64,
-    /// Simulations.
-    pub simulations: u64,
-    /// Questions asked.
-    pub evaluations: u64,
-    /// Questions answered from the cache.
-    pub cache_hits: u64,
-    /// Questions that searches were spared since their trees held the answers, see [`fogfall_search::Decision::tree_hits`].
-    pub tree_hits: u64,
-    /// Batches evaluated.
-    pub batches: u64,
-    /// Nodes added to trees.
-    pub nodes: u64,
-    /// Leaves that fell from trees.
-    pub falls: u64,
-    /// Nodes added where a leaf had fallen before; those of a game count when it ends.
-    pub re_expansions: u64,
-    /// Games that began with empty trees.
-    pub empty_trees: u64,
-    /// Visits that the actions of roots had before their searches.
-    pub inherited: u64,
-    /// Searches with a pool of worlds weighted by reach.
-    pub pools: u64,
-    /// Sum of these pools' effective sample sizes.
-    pub effective_worlds: f64,
-    /// How many of these pools were refilled, since few worlds explained what the opponent did.
-    pub refills: u64,
-}
-
-impl std::ops::AddAssign for WorkerCounts {
-    fn add_assign(&mut self, other: Self) {
-        self.started += other.started;
-        self.games += other.games;
-        self.parts += other.parts;
-        self.truncated += other.truncated;
-        self.decisions += other.decisions;
-        self.rows += other.rows;
-        self.simulations += other.simulations;
-        self.evaluations += other.evaluations;
-        self.cache_hits += other.cache_hits;
-        self.tree_hits += other.tree_hits;
-        self.batches += other.batches;
-        self.nodes += other.nodes;
-        self.falls += other.falls;
-        self.re_expansions += other.re_expansions;
-        self.empty_trees += other.empty_trees;
-        self.inherited += other.inherited;
-        self.pools += other.pools;
-        self.effective_worlds += other.effective_worlds;
-        self.refills += other.refills;
-    }
 }
 
 /// One weights version in use.
@@ -322,6 +256,8 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
                     self.counts.pools += u64::from(decision.effective_worlds > 0.0);
                     self.counts.effective_worlds += f64::from(decision.effective_worlds);
                     self.counts.refills += u64::from(decision.refilled);
+                    self.counts.disagreements += u64::from(decision.disagreement.is_some());
+                    self.counts.disagreement += f64::from(decision.disagreement.unwrap_or(0.0));
                     if let Some(finished) = finished {
                         let number = *number;
                         let game = self.trajectory(lane, finished);
@@ -357,9 +293,13 @@ impl<G: Game, E: Evaluator> Worker<G, E> {
 
     /// A whole game, not numbered yet.
     fn trajectory(&mut self, lane: usize, finished: Finished) -> Trajectory {
-        let truncated = finished.result == fogfall_proto::GameResult::Truncated;
         self.counts.games += 1;
-        self.counts.truncated += u64::from(truncated);
+        *match finished.result {
+            GameResult::Truncated => &mut self.counts.truncated,
+            GameResult::Finished(payoff) if payoff > 0.0 => &mut self.counts.first_wins,
+            GameResult::Finished(payoff) if payoff < 0.0 => &mut self.counts.second_wins,
+            GameResult::Finished(_) => &mut self.counts.draws,
+        } += 1;
         self.counts.rows += u64::from(finished.decisions);
         Trajectory {
             wire: self.origin.wire,

@@ -70,6 +70,14 @@ fn every_row_is_labelled_from_its_movers_side_and_carries_what_was_searched() {
     }
     assert_eq!(results, HashSet::from([-1, 0, 1]), "40 games are won by both seats, and drawn");
     assert_eq!(counts.games as usize, games.len());
+    let of_result = |wanted: f32| games.iter().filter(|t| t.result == GameResult::Finished(wanted)).count() as u64;
+    let results = [counts.first_wins, counts.draws, counts.second_wins];
+    assert_eq!(results, [1.0, 0.0, -1.0].map(of_result));
+    assert_eq!(results.iter().sum::<u64>() + counts.truncated, counts.games);
+    // A search of one simulation, as where a move is forced, cannot disagree with itself.
+    let forced = games.iter().map(|t| layout(&*game).rows(&t.rows).filter(|r| r.simulations() == 1).count() as u64);
+    assert!(counts.disagreements > 0 && counts.disagreements + forced.sum::<u64>() <= counts.decisions);
+    assert!((0.0..1.5).contains(&(counts.disagreement / counts.disagreements as f64)), "values lie in -1 to 1");
     assert_eq!(counts.rows, games.iter().map(|t| u64::from(t.row_count)).sum::<u64>());
     assert!(counts.cache_hits > 0 && counts.cache_hits < counts.evaluations);
 }

@@ -1,8 +1,8 @@
 //! Made-up runs for the tests of this folder: a run of `battle` that fills its window and gets better.
 
-use fogfall_pipeline::PlayFigures;
+use fogfall_pipeline::{PlayFigures, PlaySeconds, Results};
 
-use crate::status::{Figure, Losses, Phase, Status, Wait, WinRate};
+use crate::status::{CalibrationBin, Figure, Losses, Phase, Status, TrainSeconds, Wait, WinRate};
 
 /// `x` to four decimals, a number that JSON brings back bit for bit.
 fn short(x: f64) -> f64 {
@@ -38,10 +38,32 @@ pub(super) fn status(i: usize, n: usize) -> Status {
         evaluations_per_s: 56_100.0,
         cache_hits: 0.412,
         batch_fill: 0.931,
-        play: PlayFigures { decisions: (1_570_000.0 * done) as u64, tree_games: 1.0, ..PlayFigures::default() },
+        play: PlayFigures {
+            threads: 8,
+            slots: 256,
+            results: Results {
+                first: (29_000.0 * done) as u64,
+                draw: (2_000.0 * done) as u64,
+                second: (26_000.0 * done) as u64,
+                truncated: 3,
+            },
+            seconds: PlaySeconds {
+                search: short(2_300.0 * done),
+                evaluate: short(4_100.0 * done),
+                wait: short(800.0 * done),
+            },
+            batches: (1_100_000.0 * done) as u64,
+            decisions: (1_570_000.0 * done) as u64,
+            tree_games: 1.0,
+            ..PlayFigures::default()
+        },
         effective_worlds: Some(12.5),
         pool_worlds: 64,
         refilled_pools: 0.312,
+        world_disagreement: Some(0.31),
+        rows_followed: (1_570_000.0 * done) as u64,
+        rows_skipped: 0,
+        rows_sampled: step * 512,
         window_rows: (1_570_000.0 * done).min(500_000.0) as u64,
         window_capacity: 500_000,
         window_needed: 314_000,
@@ -51,10 +73,27 @@ pub(super) fn status(i: usize, n: usize) -> Status {
         gradient_norm: 0.82,
         learning_rate: 1e-3,
         policy_entropy: 1.02,
+        policy_divergence: (trained > 0.0).then_some(short(0.1 + 0.6 * (-4.0 * trained).exp())),
+        policy_agreement: (trained > 0.0).then_some(short(0.8 - 0.4 * (-4.0 * trained).exp())),
+        staleness: (trained > 0.0).then_some(1_480.5),
+        calibration: if trained > 0.0 { calibration() } else { Vec::new() },
+        calibration_error: (trained > 0.0).then_some(0.05),
         skipped_steps: 1,
+        clipped_steps: step / 50,
+        train_seconds: TrainSeconds {
+            wait: short(260.0 * done),
+            sample: short(40.0 * done),
+            step: short(570.0 * done),
+            publish: short(9.0 * done),
+            checkpoint: short(5.0 * done),
+        },
         weights_version: format!("3.{step}"),
         weights_published: step / 100,
+        weights_bytes: 812_345,
         checkpoint_step: (trained > 0.0).then_some(step / 1_000 * 1_000),
+        checkpoint_age_s: (trained > 0.0).then_some(42.5),
+        checkpoints: step / 1_000,
+        failed_checkpoints: 0,
         refused_parts: 2,
         log_losses: 0,
         win_rates: win_rates(trained),
@@ -70,13 +109,29 @@ pub(super) fn status(i: usize, n: usize) -> Status {
                 waits_for: "room in the window".to_owned(),
                 since_s: Some(3.4),
                 share: 0.12,
+                waited_s: short(108.0 * done),
             },
-            Wait { stage: "training".to_owned(), waits_for: "fresh rows".to_owned(), since_s: None, share: 0.31 },
+            Wait {
+                stage: "training".to_owned(),
+                waits_for: "fresh rows".to_owned(),
+                since_s: None,
+                share: 0.31,
+                waited_s: short(279.0 * done),
+            },
         ],
         memory_bytes: 812 * 1024 * 1024,
         remark: "battle has defaults of its own: belief reach".to_owned(),
         notices: vec!["one loss was not finite: step 812 was skipped".to_owned()],
     }
+}
+
+/// A value head that is a little too sure of itself at both ends.
+fn calibration() -> Vec<CalibrationBin> {
+    let bin = |i: u64| {
+        let predicted = short(-0.9 + 0.2 * i as f64);
+        CalibrationBin { rows: 500 + 100 * i, predicted, outcome: short(0.9 * predicted) }
+    };
+    (0..10).map(bin).collect()
 }
 
 /// Results that rise from 50 % as training goes on, every tenth of it.

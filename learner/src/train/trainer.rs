@@ -159,6 +159,19 @@ impl Trainer {
     /// # Panics
     /// If the batch is empty or not of the network's sizes.
     pub fn step(&mut self, batch: &Batch) -> StepReport {
+        self.learn(batch, false).0
+    }
+
+    /// The same, and `[rows]` what the network predicted before it learnt: the mover's value, in units of the game's scale.
+    /// They are copied from the device, so this takes longer.
+    ///
+    /// # Panics
+    /// As [`Trainer::step`].
+    pub fn step_and_predict(&mut self, batch: &Batch) -> (StepReport, Vec<f32>) {
+        self.learn(batch, true)
+    }
+
+    fn learn(&mut self, batch: &Batch, predict: bool) -> (StepReport, Vec<f32>) {
         batch.assert_fits(self.model.shape());
         let labels = Labels::new(batch, self.device);
         let heads = self.model.forward(&labels.observation);
@@ -167,10 +180,11 @@ impl Trainer {
         let mut gradient = self.model.gradient(&loss);
         self.descent.add_weight_gradient(&mut gradient, self.model.flat());
         let mut report = self.report(&terms, &gradient);
+        let predicted = if predict { numbers(&heads.value.detach()) } else { Vec::new() };
 
         if report.skipped {
             self.skipped += 1;
-            return report;
+            return (report, predicted);
         }
         if report.clipped {
             let _ = gradient.g_mul_scalar_(self.settings.clip_norm / report.gradient_norm);
@@ -179,7 +193,7 @@ impl Trainer {
         self.step += 1;
         report.step = self.step;
         let _ = self.average.lerp_(self.model.flat(), 1.0 - self.settings.average_decay_at(self.step));
-        report
+        (report, predicted)
     }
 
     /// All figures of a step, in one copy from the device.
