@@ -195,9 +195,9 @@ def test_both_images_are_built_under_the_names_and_the_tag_that_the_chart_takes(
 
 def test_a_learner_without_cuda_has_a_tag_of_its_own(engines):
     engines.make("docker", "exit 0")
-    _, calls = engines.images("learner", "--cpu", "--tag", "7", "--registry", "registry.example/team/", "--push")
+    _, calls = engines.images("learner", "--cpu", "--tag", "7", "--registry", "registry.example/team/", "--push", "--build-arg", "BASE_IMAGE=a")
     assert options(calls[-1])["tag"] == ["registry.example/team/fogfall-learner:7-cpu"]
-    assert "FOGFALL_CUDA=0" in calls[-1]
+    assert {"FOGFALL_CUDA=0", "BASE_IMAGE=a"} <= set(options(calls[-1])["build-arg"])
     assert "--push ." in calls[-1]
 
 
