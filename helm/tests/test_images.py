@@ -48,6 +48,7 @@ def sent(path):
 
 
 def test_the_linter_has_no_objection():
+    assert HADOLINT, "scripts/setup checks installs hadolint"
     done = subprocess.run([HADOLINT, ROOT / "Dockerfile"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "")
 

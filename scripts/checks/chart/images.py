@@ -11,6 +11,8 @@ import os
 import pathlib
 import shutil
 
+from images import dockerfile
+
 from .helm import ROOT, TOOLS
 
 BINARIES = pathlib.Path(os.environ.get("FOGFALL_BINARIES", ROOT / "target" / "debug"))
@@ -57,19 +59,24 @@ def _libtorch_files() -> dict[str, pathlib.Path]:
     return {LIBTORCH: (ROOT / ".libtorch").resolve()}
 
 
+def _own(target: str, libraries: dict[str, pathlib.Path]) -> Image:
+    """One of the project's own images, as Dockerfile has it."""
+    stage = dockerfile.stages()[target]
+    return Image(
+        f"fogfall-{target}",
+        tuple(stage.entrypoint),
+        files={stage.entrypoint[0]: BINARIES / target, **libraries},
+        environment=stage.pairs("ENV"),
+        system="libraries",
+        uid=stage.user[0],
+        working_dir=stage.last("WORKDIR")[0],
+    )
+
+
 def _known() -> dict[str, Image]:
     return {
-        "fogfall-actor": Image(
-            "fogfall-actor", ("actor",), files={"/usr/local/bin/actor": BINARIES / "actor"}, system="libraries", uid=10001
-        ),
-        "fogfall-learner": Image(
-            "fogfall-learner",
-            ("learner",),
-            files={"/usr/local/bin/learner": BINARIES / "learner", **_libtorch_files()},
-            environment={"LD_LIBRARY_PATH": f"{LIBTORCH}/torch/lib"},
-            system="libraries",
-            uid=10001,
-        ),
+        "fogfall-actor": _own("actor", {}),
+        "fogfall-learner": _own("learner", _libtorch_files()),
         "nats": Image(
             "nats", ("/nats-server",), ("--config", "nats-server.conf"), {"/nats-server": TOOLS / "bin" / "nats-server"}
         ),
