@@ -3,7 +3,7 @@
 use rand::RngExt;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{GameInfo, Rng};
+use crate::{GameInfo, Rng, stream};
 
 /// A player's move or a chance outcome: a played game is a list of these.
 pub type Action = u16;
@@ -177,4 +177,18 @@ pub trait Game: Send + Sync + 'static {
 
     /// The position as text, for goldens, replays and people. Shows everything, hidden facts too.
     fn describe(&self, state: &Self::State) -> String;
+
+    /// What `seat` knows where somebody is to move, as text for people. It is made from the seat's `view` alone, so it can
+    /// tell nothing that the seat does not know. If a game does not say it better: the numbers of the seat's observation that
+    /// are not 0, by field; or the position, where everything is seen.
+    fn describe_view(&self, view: &Self::View, seat: Seat) -> String {
+        // Any world drawn from the view looks to the seat like the true game, so it does not matter which.
+        let world = self.determinize(view, &mut stream(0, &[]));
+        if self.info().perfect_information {
+            return self.describe(&world);
+        }
+        let mut observation = vec![0.0; self.info().observation_len()];
+        self.observe(&world, seat, &mut observation);
+        self.info().observation.describe(&observation)
+    }
 }

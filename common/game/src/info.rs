@@ -57,6 +57,30 @@ impl Layout {
         self.len() == 0
     }
 
+    /// `numbers` that follow this layout as text: a line for each field in which one is not 0. A field of several numbers
+    /// shows those with their places.
+    ///
+    /// # Panics
+    /// If there are fewer numbers than the layout takes.
+    pub fn describe(&self, numbers: &[f32]) -> String {
+        let mut lines = Vec::new();
+        let mut start = 0;
+        for Field { name, len } in &self.fields {
+            let field = &numbers[start..start + len];
+            start += len;
+            let text = |(place, number): (usize, &f32)| {
+                // To three decimals, without those that are 0.
+                let number = (f64::from(*number) * 1000.0).round() / 1000.0;
+                if *len == 1 { number.to_string() } else { format!("[{place}] {number}") }
+            };
+            let shown: Vec<_> = field.iter().enumerate().filter(|(_, number)| **number != 0.0).map(text).collect();
+            if !shown.is_empty() {
+                lines.push(format!("{name}: {}", shown.join(", ")));
+            }
+        }
+        lines.join("\n")
+    }
+
     /// Where a field lies.
     pub fn range(&self, name: &str) -> Option<std::ops::Range<usize>> {
         let mut start = 0;
@@ -145,5 +169,18 @@ impl GameInfo {
     /// Perfect information and no chance: values can be compared by their ranks alone.
     pub fn is_deterministic(&self) -> bool {
         self.perfect_information && !self.has_chance
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_described_by_field_and_zeros_are_left_out() {
+        let layout = Layout::new([("turns", 1), ("card", 3), ("nothing", 2), ("chips", 2)]);
+        let text = layout.describe(&[0.25, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0 / 3.0, -2.0]);
+        assert_eq!(text, "turns: 0.25\ncard: [1] 1\nchips: [0] 0.333, [1] -2");
+        assert_eq!(layout.describe(&[0.0; 8]), "");
     }
 }

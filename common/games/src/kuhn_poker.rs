@@ -36,6 +36,10 @@ impl Betting {
         self.count += 1;
     }
 
+    fn text(&self) -> String {
+        self.made().iter().map(|&a| if a == BET { 'b' } else { 'p' }).collect()
+    }
+
     fn is_over(&self) -> bool {
         matches!(self.made(), [PASS, PASS] | [BET, _] | [PASS, BET, _])
     }
@@ -232,8 +236,13 @@ impl Game for KuhnPoker {
 
     fn describe(&self, deal: &Deal) -> String {
         let card = |seat: usize| deal.cards[seat].map_or_else(|| "-".to_owned(), |card| card.to_string());
-        let betting: String = deal.betting.made().iter().map(|&a| if a == BET { 'b' } else { 'p' }).collect();
-        format!("cards {} {}, betting '{betting}'", card(0), card(1))
+        format!("cards {} {}, betting '{}'", card(0), card(1), deal.betting.text())
+    }
+
+    fn describe_view(&self, hand: &Hand, seat: Seat) -> String {
+        let card = hand.card.map_or_else(|| "-".to_owned(), |card| card.to_string());
+        let cards = if seat == 0 { format!("{card} ?") } else { format!("? {card}") };
+        format!("cards {cards}, betting '{}'", hand.betting.text())
     }
 }
 

@@ -68,6 +68,11 @@ struct Table {
     bettings: [Betting; 2],
 }
 
+/// A card that may not be dealt yet.
+fn text_of(card: Option<u8>) -> String {
+    card.map_or_else(|| "-".to_owned(), |card| card.to_string())
+}
+
 impl Table {
     /// The betting under way: the second as soon as the table's card lies there.
     fn now(&self) -> usize {
@@ -95,6 +100,14 @@ impl Table {
         };
         let complete = earlier.card.is_none() || earlier.bettings[0] == self.bettings[0];
         starts(0) && starts(1) && complete && (earlier.card.is_none() || earlier.card == self.card)
+    }
+
+    fn text(&self) -> String {
+        let betting = |now: usize| -> String {
+            self.bettings[now].made().map(|action| ['f', 'c', 'r'][usize::from(action)]).collect()
+        };
+        let (card, chips) = (text_of(self.card), self.chips());
+        format!("table {card}, betting '{}' '{}', chips {chips:?}", betting(0), betting(1))
     }
 
     /// Chips that each seat has put in.
@@ -360,14 +373,14 @@ impl Game for LeducPoker {
     }
 
     fn describe(&self, state: &LeducState) -> String {
-        let card = |card: Option<u8>| card.map_or_else(|| "-".to_owned(), |card| card.to_string());
-        let betting = |now: usize| -> String {
-            state.table.bettings[now].made().map(|action| ['f', 'c', 'r'][usize::from(action)]).collect()
-        };
-        let [a, b] = state.cards;
-        let (table, chips) = (card(state.table.card), state.table.chips());
-        let (first, second) = (betting(0), betting(1));
-        format!("cards {} {}, table {table}, betting '{first}' '{second}', chips {chips:?}", card(a), card(b))
+        let [a, b] = state.cards.map(text_of);
+        format!("cards {a} {b}, {}", state.table.text())
+    }
+
+    fn describe_view(&self, view: &LeducView, seat: Seat) -> String {
+        let card = text_of(view.card);
+        let cards = if seat == 0 { format!("{card} ?") } else { format!("? {card}") };
+        format!("cards {cards}, {}", view.table.text())
     }
 }
 

@@ -148,6 +148,18 @@ fn roll(rng: &mut Rng) -> u8 {
     bits::below(SIDES as u32, rng) as u8
 }
 
+/// A die as it shows, if it was rolled.
+fn text_of(die: Option<u8>) -> String {
+    die.map_or_else(|| "-".to_owned(), |die| (die + 1).to_string())
+}
+
+impl LiarsDice {
+    fn text_of_bids(&self, bidding: Bidding) -> String {
+        let bids: Vec<&str> = bidding.made().map(|action| self.info.actions[usize::from(action)].as_str()).collect();
+        bids.join(" ")
+    }
+}
+
 impl Game for LiarsDice {
     type State = LiarsDiceState;
     type View = LiarsDiceView;
@@ -274,10 +286,14 @@ impl Game for LiarsDice {
     }
 
     fn describe(&self, state: &LiarsDiceState) -> String {
-        let die = |die: Option<u8>| die.map_or_else(|| "-".to_owned(), |die| (die + 1).to_string());
-        let bids: Vec<&str> =
-            state.bidding.made().map(|action| self.info.actions[usize::from(action)].as_str()).collect();
-        format!("dice {} {}, bids '{}'", die(state.dice[0]), die(state.dice[1]), bids.join(" "))
+        let [a, b] = state.dice.map(text_of);
+        format!("dice {a} {b}, bids '{}'", self.text_of_bids(state.bidding))
+    }
+
+    fn describe_view(&self, view: &LiarsDiceView, seat: Seat) -> String {
+        let die = text_of(view.die);
+        let dice = if seat == 0 { format!("{die} ?") } else { format!("? {die}") };
+        format!("dice {dice}, bids '{}'", self.text_of_bids(view.bidding))
     }
 }
 

@@ -217,6 +217,10 @@ impl<G: Game> Game for Cut<G> {
     fn describe(&self, state: &G::State) -> String {
         self.game.describe(state)
     }
+
+    fn describe_view(&self, view: &G::View, seat: Seat) -> String {
+        self.game.describe_view(view, seat)
+    }
 }
 
 fn main() {

@@ -1,5 +1,5 @@
 //! Games in progress: a slot's searched decisions become rows, finished games become trajectories; and matches between
-//! two agents, played in the same way.
+//! two agents and single games to look at, played in the same way.
 //!
 //! A [`Worker`] plays many slots on one thread, one question a slot and batch. It knows no thread, no clock, no
 //! transport: whoever drives it does.
@@ -10,6 +10,7 @@
 
 mod counts;
 mod r#match;
+mod recorded;
 mod revealed;
 mod seeker;
 mod settings;
@@ -21,5 +22,6 @@ pub use counts::WorkerCounts;
 pub use r#match::{
     Agent, Effort, MatchGame, MatchSettings, PairResult, Searcher, Watched, measure_match, play_match, watch_match,
 };
+pub use recorded::{RecordedGame, RecordedMove, RecordedOption, record_game};
 pub use settings::{Growth, PlaySettings};
 pub use worker::{Origin, Worker};

@@ -117,4 +117,8 @@ impl<G: Game> Game for Staged<G> {
     fn describe(&self, state: &G::State) -> String {
         self.game.describe(state)
     }
+
+    fn describe_view(&self, view: &G::View, seat: Seat) -> String {
+        self.game.describe_view(view, seat)
+    }
 }

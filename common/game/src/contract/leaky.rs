@@ -319,4 +319,8 @@ impl<G: Game> Game for Leaky<G> {
     fn describe(&self, state: &G::State) -> String {
         self.game.describe(state)
     }
+
+    fn describe_view(&self, view: &Self::View, seat: Seat) -> String {
+        self.game.describe_view(&view.view, seat)
+    }
 }

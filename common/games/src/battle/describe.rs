@@ -3,13 +3,24 @@
 use std::fmt::Write;
 
 use super::engine::bits;
-use super::state::{Due, Fighter, Private, State};
+use super::state::{Due, Fighter, Private, Public, State, View};
 use super::tables::{STAT_NAMES, Tables};
 
 impl Tables {
     /// The whole position, hidden facts too.
     pub(crate) fn describe(&self, state: &State) -> String {
-        let public = &state.public;
+        let [a, b] = &state.private;
+        self.describe_known(&state.public, [Some(a), Some(b)])
+    }
+
+    /// What a seat has seen: of the other side only what was shown.
+    pub(crate) fn describe_view(&self, view: &View) -> String {
+        let own = Some(&view.private);
+        self.describe_known(&view.public, if view.seat == 0 { [own, None] } else { [None, own] })
+    }
+
+    /// The fight with the private parts that are known.
+    fn describe_known(&self, public: &Public, private: [Option<&Private>; 2]) -> String {
         let due = match public.due {
             Due::Deal(seat) => format!("a card for seat {seat}"),
             Due::Pick(seat) => format!("seat {seat} chooses a special"),
@@ -18,16 +29,16 @@ impl Tables {
             Due::Strike => "a strike".to_owned(),
             Due::Trigger => "whether an effect takes place".to_owned(),
             Due::Reveal => "what is revealed".to_owned(),
-            Due::Over => format!("over, payoff {}", self.payoff(state)),
+            Due::Over => format!("over, payoff {}", self.payoff(public)),
         };
         let mut text = format!("turn {}/{}: {due}\n", public.turn, self.fight.turn_limit);
-        for seat in 0..2 {
-            text += &self.describe_fighter(seat, &public.fighters[seat], &state.private[seat]);
+        for (seat, (fighter, private)) in public.fighters.iter().zip(private).enumerate() {
+            text += &self.describe_fighter(seat, fighter, private);
         }
         text
     }
 
-    fn describe_fighter(&self, seat: usize, f: &Fighter, private: &Private) -> String {
+    fn describe_fighter(&self, seat: usize, f: &Fighter, private: Option<&Private>) -> String {
         let mut text = String::new();
         let worn = f.equipment.map(|piece| self.equipment[usize::from(piece)].id.as_str());
         let (sect, pet) = (&self.sects[usize::from(f.sect)], &self.pets[usize::from(f.pet)].id);
@@ -55,14 +66,17 @@ impl Tables {
             let shown = if f.shown >> bit & 1 == 1 { " (shown)" } else { "" };
             format!("{}{shown}", self.skills[usize::from(sect.specials[bit])].id)
         };
-        let specials: Vec<String> = bits(private.specials.into()).map(special).collect();
+        let mut specials: Vec<String> =
+            bits(private.map_or(f.shown, |private| private.specials).into()).map(special).collect();
+        specials.extend(unseen(private, f.unseen_specials()));
         line(format_args!("    specials: {}\n", listed(&specials)));
         let veiled = |mask: u8| -> Vec<&str> {
             bits(mask.into()).map(|bit| self.skills[usize::from(sect.veiled[bit])].id.as_str()).collect()
         };
         if f.candidates != 0 {
-            let (trap, seen) = (veiled(private.veil), veiled(f.candidates));
-            line(format_args!("    trap: {} for {} turns, seen as {}\n", trap.join(""), f.veil_age, seen.join(" or ")));
+            let trap = private.map_or_else(|| "unseen".to_owned(), |private| veiled(private.veil).join(""));
+            let seen = veiled(f.candidates).join(" or ");
+            line(format_args!("    trap: {trap} for {} turns, seen as {seen}\n", f.veil_age));
         }
         text
     }
@@ -73,15 +87,20 @@ impl Tables {
         skills.map(|(&skill, turns)| format!("{} {turns}", self.skills[usize::from(skill)].id)).chain(pet).collect()
     }
 
-    fn cards(&self, f: &Fighter, private: &Private) -> Vec<String> {
-        let cards = self.items.iter().enumerate().filter(|(i, _)| private.bag[*i] > 0);
-        cards
-            .map(|(i, item)| match f.known[i] {
-                0 => format!("{} x{}", item.id, private.bag[i]),
-                known => format!("{} x{} ({known} shown)", item.id, private.bag[i]),
-            })
-            .collect()
+    fn cards(&self, f: &Fighter, private: Option<&Private>) -> Vec<String> {
+        let bag = private.map_or(&f.known, |private| &private.bag);
+        let cards = self.items.iter().enumerate().filter(|(i, _)| bag[*i] > 0);
+        let cards = cards.map(|(i, item)| match f.known[i] {
+            0 => format!("{} x{}", item.id, bag[i]),
+            known => format!("{} x{} ({known} shown)", item.id, bag[i]),
+        });
+        cards.chain(unseen(private, f.unseen_cards())).collect()
     }
+}
+
+/// How many things of a side are not shown, for who does not see them.
+fn unseen(private: Option<&Private>, number: u8) -> Option<String> {
+    (private.is_none() && number > 0).then(|| format!("{number} unseen"))
 }
 
 fn listed(parts: &[String]) -> String {

@@ -4,7 +4,7 @@ use fogfall_game::{Action, Seat};
 
 use super::effects::Occasion;
 use super::log::Entry;
-use super::state::{Due, Event, Fighter, Mark, Seen, Stage, State};
+use super::state::{Due, Event, Fighter, Mark, Public, Seen, Stage, State};
 use super::tables::{Kind, Stat, Tables, Target};
 
 /// Time between two turns at speed 1.
@@ -232,8 +232,8 @@ impl Tables {
     }
 
     /// Seat 0's payoff of a fight that is over.
-    pub(crate) fn payoff(&self, state: &State) -> f32 {
-        let [a, b] = &state.public.fighters;
+    pub(crate) fn payoff(&self, public: &Public) -> f32 {
+        let [a, b] = &public.fighters;
         match (a.health > 0, b.health > 0) {
             (true, false) => 1.0,
             (false, true) => -1.0,

@@ -135,7 +135,7 @@ impl Game for Battle {
     }
 
     fn payoff(&self, state: &State) -> f32 {
-        self.tables.payoff(state)
+        self.tables.payoff(&state.public)
     }
 
     fn view(&self, state: &State, seat: Seat) -> View {
@@ -192,5 +192,9 @@ impl Game for Battle {
 
     fn describe(&self, state: &State) -> String {
         self.tables.describe(state)
+    }
+
+    fn describe_view(&self, view: &View, _: Seat) -> String {
+        self.tables.describe_view(view)
     }
 }

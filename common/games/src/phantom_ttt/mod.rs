@@ -65,6 +65,16 @@ impl Default for PhantomTtt {
     }
 }
 
+/// A row of a board: marks of seat 0 are x, those of seat 1 o.
+fn row(marks: [u16; 2], row: usize) -> String {
+    let cell = |cell: usize| match marks.map(|marks| marks >> cell & 1) {
+        [1, _] => 'x',
+        [_, 1] => 'o',
+        _ => '.',
+    };
+    (3 * row..3 * row + 3).map(cell).collect()
+}
+
 impl Game for PhantomTtt {
     type State = PhantomBoard;
     type View = PhantomView;
@@ -187,18 +197,17 @@ impl Game for PhantomTtt {
     }
 
     fn describe(&self, board: &PhantomBoard) -> String {
-        let row = |marks: [u16; 2], row: usize| -> String {
-            let cell = |cell: usize| match marks.map(|marks| marks >> cell & 1) {
-                [1, _] => 'x',
-                [_, 1] => 'o',
-                _ => '.',
-            };
-            (3 * row..3 * row + 3).map(cell).collect()
-        };
         let seen = [[board.marks[0], board.found[0]], [board.found[1], board.marks[1]]];
         let rows = (0..3).map(|at| format!("{} {} {}", row(board.marks, at), row(seen[0], at), row(seen[1], at)));
         let [first, second] = board.tries.map(|tries| tries.since(0).map(|cell| cell.to_string()).collect::<String>());
         format!("{}\ntried {first} / {second}", rows.collect::<Vec<_>>().join("\n"))
+    }
+
+    fn describe_view(&self, view: &PhantomView, seat: Seat) -> String {
+        let marks = if seat == 0 { [view.mine, view.found] } else { [view.found, view.mine] };
+        let rows: Vec<_> = (0..3).map(|at| row(marks, at)).collect();
+        let tried: String = view.tries.since(0).map(|cell| cell.to_string()).collect();
+        format!("{}\ntried {tried}, marks of both {}", rows.join("\n"), view.placed)
     }
 }
 
