@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -86,9 +87,24 @@ impl Flags {
 
     /// What is known of each.
     pub fn keys() -> impl Iterator<Item = &'static Key> {
-        let groups = [SearchFlags::keys(), PlayFlags::keys(), NetworkFlags::keys()];
-        let more = [TrainFlags::keys(), ReplayFlags::keys(), LogFlags::keys(), LockstepFlags::keys(), RunFlags::keys()];
-        groups.into_iter().chain(more).flatten()
+        Self::groups().into_iter().flat_map(|(_, keys)| keys)
+    }
+
+    /// The groups by title, and what is known of their settings.
+    pub fn groups() -> [(&'static str, &'static [Key]); 8] {
+        fn group<T: Settings>() -> (&'static str, &'static [Key]) {
+            (T::TITLE.trim(), T::keys())
+        }
+        [
+            group::<SearchFlags>(),
+            group::<PlayFlags>(),
+            group::<NetworkFlags>(),
+            group::<TrainFlags>(),
+            group::<ReplayFlags>(),
+            group::<LogFlags>(),
+            group::<LockstepFlags>(),
+            group::<RunFlags>(),
+        ]
     }
 }
 
@@ -99,6 +115,31 @@ pub struct End {
     pub steps: Option<u64>,
     /// After this much time of this start.
     pub after: Option<Duration>,
+}
+
+/// Where the page, metrics and health are served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AdminAddr {
+    /// Nowhere.
+    #[default]
+    Nowhere,
+    /// At [`USUAL_ADDR`], or on a free port if that one is taken.
+    Usual,
+    /// There and nowhere else.
+    At(SocketAddr),
+}
+
+/// Where a run on this machine is served if nobody says otherwise.
+pub const USUAL_ADDR: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
+
+impl AdminAddr {
+    /// An address, or `none`.
+    fn parse(text: &str) -> Result<Self, String> {
+        if text == "none" {
+            return Ok(Self::Nowhere);
+        }
+        text.parse().map(Self::At).map_err(|_| "neither an address such as 127.0.0.1:9090 nor none".to_owned())
+    }
 }
 
 /// What is asked for.
@@ -122,8 +163,8 @@ pub struct Order {
     pub end: End,
     /// One JSON object a line instead of text.
     pub json: bool,
-    /// Where metrics and health are served.
-    pub metrics_addr: Option<std::net::SocketAddr>,
+    /// Where the page, metrics and health are served.
+    pub admin_addr: AdminAddr,
     /// Settings.
     pub flags: Flags,
     /// Defaults of the game's own.
@@ -194,13 +235,12 @@ pub fn command<S: GameSet>() -> Command {
         .arg(switch("change", "With --resume: go on with other learning settings than the checkpoint's"))
         .arg(path("init-from", "Start a new run from these weights; fields and actions are mapped by name".to_owned()))
         .arg(switch("json", "Print one JSON object a line instead of text"))
-        .arg(
-            Arg::new("metrics-addr")
-                .long("metrics-addr")
-                .value_name("ADDR")
-                .value_parser(value_parser!(std::net::SocketAddr))
-                .help("Serve /metrics, /healthz, /readyz and /status here, such as 127.0.0.1:9090"),
-        );
+        .arg(Arg::new("metrics-addr").long("metrics-addr").value_name("ADDR").value_parser(AdminAddr::parse).help(
+            format!(
+                "Serve a page to look at, /metrics, /healthz, /readyz and /status here, such as 127.0.0.1:9090, or \
+                     none [default: with --local {USUAL_ADDR} or a free port, else none]"
+            ),
+        ));
     let command = with_settings::<RedisFlags>(with_settings::<NatsFlags>(with_config(command)));
     let command = with_settings::<SearchFlags>(command);
     let command = with_settings::<PlayFlags>(command);
@@ -255,6 +295,7 @@ pub fn order<S: GameSet>(
     }
     loader.finish()?;
     let game = game.unwrap_or_default();
+    let usual = if place.cluster().is_none() { AdminAddr::Usual } else { AdminAddr::Nowhere };
     Ok(Order {
         run_dir: run_dir.unwrap_or_else(|| match place.run() {
             Some(run) => PathBuf::from("runs").join(run),
@@ -271,7 +312,7 @@ pub fn order<S: GameSet>(
             after: matches.get_one::<f64>("minutes").map(|m| Duration::from_secs_f64(m * 60.0)),
         },
         json: matches.get_flag("json"),
-        metrics_addr: matches.get_one::<std::net::SocketAddr>("metrics-addr").copied(),
+        admin_addr: matches.get_one::<AdminAddr>("metrics-addr").copied().unwrap_or(usual),
         flags,
         preset,
     })

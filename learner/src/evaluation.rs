@@ -1,6 +1,7 @@
 //! The evaluation stage: while training goes on, the newest weights play short matches against a ladder of opponents,
-//! with the search and budget of self-play, and where the game is small, they are measured exactly. It takes a bounded
-//! share of the machine and holds nothing up.
+//! with the search and budget of self-play, and where the game is small, they are measured exactly. Each round of matches
+//! begins with a game of the weights against themselves that is recorded to be looked at. It takes a bounded share of the
+//! machine and holds nothing up.
 
 use std::{
     sync::Arc,
@@ -14,10 +15,10 @@ use fogfall_net::NetEvaluator;
 use fogfall_pipeline::{VersionedNet, WeightsCell};
 use fogfall_proto::Version;
 use fogfall_search::{Budget, Cached, Choice, SearchSettings};
-use fogfall_selfplay::{Agent, MatchSettings, Searcher, play_match};
+use fogfall_selfplay::{Agent, MatchSettings, Searcher, play_match, record_game};
 use fogfall_service::shutdown::Stop;
 
-use crate::{board::Board, exact::RunFigures, status::WinRate};
+use crate::{board::Board, exact::RunFigures, shelf::Shelf, status::WinRate};
 
 /// Answers that a player in a match remembers.
 const CACHE_ENTRIES: usize = 4096;
@@ -62,7 +63,12 @@ pub struct Evaluation<G: Game> {
     pub exact: Option<RunFigures<G>>,
     /// Where results go.
     pub board: Board,
+    /// Where recorded games go.
+    pub shelf: Arc<Shelf>,
 }
+
+/// Stream of recorded games, below the stage's seed and a round.
+const RECORD_STREAM: u64 = 1 << 32;
 
 impl<G: Game> Evaluation<G> {
     /// Runs rounds on a thread until `stop` is set.
@@ -80,7 +86,10 @@ impl<G: Game> Evaluation<G> {
         while !stop.is_requested() {
             let weights = self.weights.newest();
             if self.settings.matches {
-                matches.round(weights.version, |round| self.round(&weights, round, stop));
+                matches.round(weights.version, |round| {
+                    self.record(&weights, round, stop);
+                    self.round(&weights, round, stop);
+                });
             }
             exact.round(weights.version, |round| {
                 let player = self.agent(&weights, self.settings.choice);
@@ -89,6 +98,19 @@ impl<G: Game> Evaluation<G> {
                 }
             });
             stop.wait(matches.rest().min(exact.rest()));
+        }
+    }
+
+    /// Records a game of the weights against themselves.
+    fn record(&self, weights: &VersionedNet, round: u64, stop: &Stop) {
+        if !self.shelf.keeps() {
+            return;
+        }
+        let seed = mix(mix(self.settings.seed, round), RECORD_STREAM);
+        let mut player = self.agent(weights, self.match_choice());
+        let Some(game) = record_game(&self.game, &mut player, seed, &|| stop.is_requested()) else { return };
+        if let Err(error) = self.shelf.put(&game, weights.version) {
+            self.board.notice(format!("{error:#}"));
         }
     }
 
@@ -123,8 +145,12 @@ impl<G: Game> Evaluation<G> {
     }
 
     fn searcher(&self, weights: &VersionedNet) -> Agent {
-        let choice = if self.settings.choice == Choice::Label { Choice::Label } else { Choice::Visits };
-        Agent::Search(Box::new(self.agent(weights, choice)))
+        Agent::Search(Box::new(self.agent(weights, self.match_choice())))
+    }
+
+    /// How moves are chosen where a player shall win: the best one, unless good play must be mixed.
+    fn match_choice(&self) -> Choice {
+        if self.settings.choice == Choice::Label { Choice::Label } else { Choice::Visits }
     }
 
     fn agent(&self, weights: &VersionedNet, choice: Choice) -> Searcher {

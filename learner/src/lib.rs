@@ -36,7 +36,9 @@ mod export;
 mod heartbeat;
 mod output;
 mod overview;
+mod page;
 mod reporter;
+mod shelf;
 mod show;
 mod status;
 

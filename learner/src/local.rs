@@ -26,11 +26,12 @@ use crate::{
     lockstep::Lockstep,
     output::Output,
     patience::{Patience, STOPPED},
-    pipeline::{Pipeline, PlayMeter, Shared},
+    pipeline::{Pipeline, PlayMeter, Shared, play_threads},
     replay,
     reporter::{Reporter, Sources},
     run_dir::RunDir,
     saver::Saver,
+    shelf::Shelf,
     show::{Live, MetricsFile},
     supply::{Concurrent, Supply},
     train_loop::{TrainLoop, TrainLoopSettings, Trained},
@@ -114,7 +115,8 @@ impl<'a> Run<'a> {
         let vitals = Vitals::new();
         // Before anybody can ask.
         let window_filled = Reporter::window_filled(&vitals);
-        let output = Output::start(order, dir, &vitals, game.experts().last().unwrap_or(&"random"))?;
+        let shelf = Arc::new(Shelf::open(dir.games(), flags.run.games_kept));
+        let output = Output::start(order, dir, &vitals, &shelf, game.experts().last().unwrap_or(&"random"))?;
 
         let bus = order.place.bus(info, flags, &beginning.manifest, &patience)?;
         if order.checkpoint.is_none() {
@@ -148,7 +150,9 @@ impl<'a> Run<'a> {
         let (evaluation_stop, train_stop) = (Stop::new(), Stop::new());
         let first = heartbeat::first(&beginning.manifest.run);
         let pulse = Pulse::start(&shared.stages, first, &vitals, &train_stop);
-        let evaluation = start_evaluation(game, &beginning, order, dir, &shared.weights, &board, &evaluation_stop)?;
+        show_crew(order, &shared, &output)?;
+        let places = Places { weights: &shared.weights, board: &board, shelf: &shelf };
+        let evaluation = start_evaluation(game, &beginning, order, dir, places, &evaluation_stop)?;
         let step_log = flags.run.step_log.then(|| MetricsFile::open(dir.steps())).transpose()?;
         let sources = Sources::of(order, &beginning, &shared, meter, &board)?;
         let reporter = Reporter::new(sources, &vitals, window_filled);
@@ -259,13 +263,29 @@ fn start_playing<G: Game>(
     Ok((Some(pipeline), Box::new(supply), meter))
 }
 
+/// Lets the page show who plays.
+fn show_crew(order: &Order, shared: &Shared, output: &Output) -> anyhow::Result<()> {
+    let Some(page) = output.page() else { return Ok(()) };
+    match order.place.cluster() {
+        None => page.crew().are_threads(play_threads(&order.flags)?, &shared.weights),
+        Some(_) => page.crew().are_members(&shared.stages.bus, &shared.stages.runtime),
+    }
+    Ok(())
+}
+
+/// Where evaluation finds weights, and leaves what it found out.
+struct Places<'a> {
+    weights: &'a Arc<WeightsCell>,
+    board: &'a Board,
+    shelf: &'a Arc<Shelf>,
+}
+
 fn start_evaluation<G: Game>(
     game: &Arc<G>,
     beginning: &Beginning,
     order: &Order,
     dir: &RunDir,
-    weights: &Arc<WeightsCell>,
-    board: &Board,
+    places: Places<'_>,
     stop: &Stop,
 ) -> anyhow::Result<Option<JoinHandle<()>>> {
     let flags = &order.flags;
@@ -282,13 +302,14 @@ fn start_evaluation<G: Game>(
     };
     let untrained = VersionedNet { version: Version::default(), net: Arc::new(Net::new(&beginning.untrained)) };
     let exact = (flags.run.exact_every_s > 0)
-        .then(|| RunFigures::open(game, dir.average_policy(), beginning.trainer.steps(), board))
+        .then(|| RunFigures::open(game, dir.average_policy(), beginning.trainer.steps(), places.board))
         .flatten();
     if !settings.matches && exact.is_none() {
         return Ok(None);
     }
-    let (game, weights, board) = (Arc::clone(game), Arc::clone(weights), board.clone());
-    Ok(Some(Evaluation { game, settings, weights, untrained, exact, board }.start(stop.clone())?))
+    let (game, weights) = (Arc::clone(game), Arc::clone(places.weights));
+    let (board, shelf) = (places.board.clone(), Arc::clone(places.shelf));
+    Ok(Some(Evaluation { game, settings, weights, untrained, exact, board, shelf }.start(stop.clone())?))
 }
 
 /// Waits for the matches, but not long: an exact figure is measured to its end, and the process may end before.

@@ -1,9 +1,10 @@
-//! What a run shows: the live view or log lines or JSON, the metrics file, the admin routes, and the end's summary.
+//! What a run shows: the live view or log lines or JSON, the metrics file, the page and the admin routes, and the end's
+//! summary.
 
 use std::{
-    io::Write,
-    net::TcpListener,
-    sync::{Arc, Mutex, PoisonError},
+    io::{self, Write},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -12,10 +13,12 @@ use fogfall_service::admin::{Admin, AdminServer, Vitals, serve};
 
 use crate::{
     board::Board,
-    cli::Order,
+    cli::{AdminAddr, Order, USUAL_ADDR},
     export::Export,
+    page::Page,
     place::Cluster,
     run_dir::RunDir,
+    shelf::Shelf,
     show::{EventFile, History, Live, MetricsFile, Places, json_line, line, read_metrics, summary, write_plots},
     status::{Phase, Status},
 };
@@ -31,6 +34,20 @@ enum Screen {
     Lines(Option<Instant>),
 }
 
+/// The page and who serves it.
+struct Server {
+    page: Arc<Page>,
+    url: String,
+    _admin: AdminServer,
+}
+
+impl Drop for Server {
+    /// Whoever looks hears the last of the run before the server goes.
+    fn drop(&mut self) {
+        self.page.end();
+    }
+}
+
 /// All that is shown.
 pub struct Output {
     screen: Screen,
@@ -40,9 +57,8 @@ pub struct Output {
     event_file: Option<EventFile>,
     metrics_every: Duration,
     metrics_written: Option<Instant>,
-    latest: Arc<Mutex<Status>>,
     export: Export,
-    _server: Option<AdminServer>,
+    server: Option<Server>,
     commands: Vec<(&'static str, String)>,
 }
 
@@ -51,22 +67,31 @@ impl Output {
     ///
     /// # Errors
     /// If the metrics file or the address of the admin routes cannot be used.
-    pub fn start(order: &Order, dir: &RunDir, vitals: &Vitals, opponent: &str) -> anyhow::Result<Self> {
+    pub fn start(
+        order: &Order,
+        dir: &RunDir,
+        vitals: &Vitals,
+        shelf: &Arc<Shelf>,
+        opponent: &str,
+    ) -> anyhow::Result<Self> {
         let earlier = if dir.metrics().exists() { read_metrics(&dir.metrics())?.statuses } else { Vec::new() };
         let metrics_file = MetricsFile::open(dir.metrics())?;
         let event_file = order.flags.run.tensorboard.then(|| EventFile::create(&dir.tensorboard())).transpose()?;
-        let latest = Arc::new(Mutex::new(Status::default()));
         let export = Export::new()?;
-        let server = match order.metrics_addr {
-            None => None,
-            Some(address) => Some(start_server(address, &export, vitals, &latest)?),
-        };
-        if !order.json && !order.remark().is_empty() {
-            // Before the live view takes the screen: it comes to light again at the end.
-            let _ = print_line(&order.remark());
+        let page = || Arc::new(Page::new(order, shelf, &earlier));
+        let server = listener(order.admin_addr)?.map(|listener| Server::start(listener, page(), &export, vitals));
+        let server = server.transpose()?;
+        let url = server.as_ref().map(|server| server.url.clone());
+        if order.json {
+            url.iter().for_each(|page| tracing::info!(page, "the run can be looked at in a browser"));
+        } else {
+            let lines = url.iter().map(|url| format!("look at the run in a browser: {url}"));
+            let remark = Some(order.remark()).filter(|remark| !remark.is_empty());
+            // Before the live view takes the screen: they come to light again at the end. Nobody may be reading.
+            lines.chain(remark).for_each(|line| drop(print_line(&line)));
         }
         let screen = if !order.json && Live::is_possible() {
-            let mut live = Live::start()?;
+            let mut live = Live::start(url)?;
             live.remember(&earlier);
             Screen::Live(Box::new(live))
         } else {
@@ -79,17 +104,23 @@ impl Output {
             event_file,
             metrics_every: Duration::from_secs(order.flags.run.metrics_every_s),
             metrics_written: None,
-            latest,
             export,
-            _server: server,
+            server,
             commands: commands(order, dir, opponent),
         })
+    }
+
+    /// The page, if it is served.
+    pub fn page(&self) -> Option<&Page> {
+        self.server.as_ref().map(|server| &*server.page)
     }
 
     /// Shows how the run stands. What cannot be shown is a notice, never the end of the run.
     pub fn show(&mut self, status: &Status, board: &Board) {
         self.export.set(status);
-        self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone_from(status);
+        if let Some(page) = self.page() {
+            page.show(status);
+        }
         if status.phase == Phase::Stopping {
             // The terminal is given back before a second Ctrl-C may end the process at once.
             self.leave_live();
@@ -130,6 +161,9 @@ impl Output {
 
     fn write_metrics(&mut self, status: &Status, board: &Board) {
         self.metrics_written = Some(Instant::now());
+        if let Some(page) = self.page() {
+            page.remember(status);
+        }
         if let Err(error) = self.metrics_file.append(status) {
             board.notice(format!("{error:#}"));
         }
@@ -144,6 +178,9 @@ impl Output {
     /// # Errors
     /// If metrics cannot be read back or plots not be written; the rest is shown all the same.
     pub fn finish(mut self, last: &Status, board: &Board, dir: &RunDir) -> anyhow::Result<()> {
+        if let Some(page) = self.page() {
+            page.show(last);
+        }
         self.write_metrics(last, board);
         let (statuses, unread) = failed(read_metrics(&dir.metrics()).map(|back| back.statuses));
         let (plots, unplotted) = failed(write_plots(&dir.plots(), &statuses));
@@ -172,20 +209,50 @@ fn failed<T: Default>(result: anyhow::Result<T>) -> (T, anyhow::Result<()>) {
     }
 }
 
-fn start_server(
-    address: std::net::SocketAddr,
-    export: &Export,
-    vitals: &Vitals,
-    latest: &Arc<Mutex<Status>>,
-) -> anyhow::Result<AdminServer> {
-    let listener = TcpListener::bind(address).with_context(|| format!("--metrics-addr {address} cannot be used"))?;
-    let latest = Arc::clone(latest);
-    let status = move || {
-        let status = latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        serde_json::to_value(status).unwrap_or_default()
+/// A socket at the address asked for; none if nothing is to be served.
+fn listener(address: AdminAddr) -> anyhow::Result<Option<TcpListener>> {
+    match address {
+        AdminAddr::Nowhere => Ok(None),
+        AdminAddr::At(address) => {
+            let bound = TcpListener::bind(address);
+            bound.map(Some).with_context(|| format!("--metrics-addr {address} cannot be used"))
+        }
+        AdminAddr::Usual => {
+            let bound = TcpListener::bind(USUAL_ADDR).or_else(|error| match error.kind() {
+                // Another run has it, most likely.
+                io::ErrorKind::AddrInUse => TcpListener::bind((USUAL_ADDR.ip(), 0)),
+                _ => Err(error),
+            });
+            bound
+                .map(Some)
+                .context("no port of this machine can be used to serve the page; --metrics-addr none goes without")
+        }
+    }
+}
+
+impl Server {
+    fn start(listener: TcpListener, page: Arc<Page>, export: &Export, vitals: &Vitals) -> anyhow::Result<Self> {
+        let shown = Arc::clone(&page);
+        let status = move || serde_json::to_value(shown.status()).unwrap_or_default();
+        let admin = Admin {
+            metrics: export.metrics().clone(),
+            vitals: vitals.clone(),
+            status: Arc::new(status),
+            routes: page.routes(),
+        };
+        let admin = serve(listener, admin)?;
+        Ok(Self { page, url: format!("http://{}/", reachable(admin.address())), _admin: admin })
+    }
+}
+
+/// An address that a browser on this machine can go to.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
     };
-    let admin = Admin { metrics: export.metrics().clone(), vitals: vitals.clone(), status: Arc::new(status) };
-    Ok(serve(listener, admin)?)
+    SocketAddr::new(ip, address.port())
 }
 
 /// What a person may want to do next with the run in `dir`, each with its command.

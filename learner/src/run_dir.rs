@@ -9,6 +9,7 @@
 //!   tensorboard/     with `--tensorboard`, the same for TensorBoard
 //!   steps.jsonl      with `--step-log`, what each train step saw; one made again after a kill is there again
 //!   plots/           learning curves
+//!   games/           the latest games that were recorded to look at
 //!   weights.safetensors     the newest averaged weights, for matches and for shipping
 //!   untrained.safetensors   the weights that training began with
 //!   average-policy.msgpack  the average of the run's policies, for games small enough to measure NashConv
@@ -112,6 +113,11 @@ impl RunDir {
     /// Where plots lie.
     pub fn plots(&self) -> PathBuf {
         self.path.join("plots")
+    }
+
+    /// The latest games that were recorded to look at.
+    pub fn games(&self) -> PathBuf {
+        self.path.join("games")
     }
 
     /// The newest averaged weights.

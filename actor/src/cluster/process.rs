@@ -86,7 +86,12 @@ impl Process {
                 let listener = listener.with_context(|| format!("metrics address {address} cannot be used"))?;
                 let shown = Arc::clone(&status);
                 let status = move || shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                let admin = Admin { metrics: metrics.clone(), vitals: vitals.clone(), status: Arc::new(status) };
+                let admin = Admin {
+                    metrics: metrics.clone(),
+                    vitals: vitals.clone(),
+                    status: Arc::new(status),
+                    routes: Default::default(),
+                };
                 Some(serve(listener, admin)?)
             }
         };

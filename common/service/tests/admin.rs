@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use axum::{Router, routing::get};
 use fogfall_service::admin::{Admin, AdminServer, Vitals, serve};
 use fogfall_service::metrics::{Metrics, names};
 
@@ -25,7 +26,12 @@ fn start(admin: Admin) -> AdminServer {
 }
 
 fn admin() -> Admin {
-    Admin { metrics: Metrics::new().unwrap(), vitals: Vitals::new(), status: Arc::new(|| serde_json::Value::Null) }
+    Admin {
+        metrics: Metrics::new().unwrap(),
+        vitals: Vitals::new(),
+        status: Arc::new(|| serde_json::Value::Null),
+        routes: Router::new(),
+    }
 }
 
 #[test]
@@ -46,6 +52,15 @@ fn metrics_and_status_show_what_is_now() {
     assert_eq!((code, body.as_str()), (200, r#"{"step":8}"#));
     assert!(head.contains("content-type: application/json"), "{head}");
     assert_eq!(request(server.address(), "/other").0, 404);
+}
+
+#[test]
+fn routes_of_the_program_are_served_beside_the_others() {
+    let routes = Router::new().route("/", get(|| async { "a page" }));
+    let server = start(Admin { routes, ..admin() });
+    let (code, _, body) = request(server.address(), "/");
+    assert_eq!((code, body.as_str()), (200, "a page"));
+    assert_eq!(request(server.address(), "/healthz").0, 200);
 }
 
 #[test]

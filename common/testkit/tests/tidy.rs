@@ -10,7 +10,8 @@ use std::{
 /// More lines than this are two files.
 const MAX_LINES: usize = 600;
 /// Beginnings of paths that exist only after something has run, some of them in a run directory, or that a reader makes.
-const MADE: [&str; 8] = ["target/", "runs/", ".libtorch/", ".tools/", "checkpoints/", "plots/", "replay/", "my-game/"];
+const MADE: [&str; 9] =
+    ["target/", "runs/", ".libtorch/", ".tools/", "checkpoints/", "plots/", "replay/", "games/", "my-game/"];
 /// Beginnings of what looks like a path and is the name of somebody's image or resource.
 const NAMES: [&str; 3] = ["natsio/", "nvidia.com/", "oliver006/"];
 /// Below these, `std` is bytes and arithmetic: what happens must follow from arguments alone.

@@ -5,22 +5,37 @@
 //! A run that was killed and resumed from a checkpoint goes back some steps. The steps it lost are no part of the run,
 //! so their points are dropped; their time was spent, so it stays counted.
 
+use serde::Serialize;
+
 use crate::status::{Figure, Losses, Status, WinRate};
 
 /// Points a series may hold.
-const LIMIT: usize = 2_048;
+const LIMIT: usize = 1_000;
 
-/// The loss terms at a train step.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LossPoint {
+/// How training stood at a train step.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TrainPoint {
     /// Train step.
     pub step: u64,
-    /// The terms.
+    /// Loss terms.
+    #[serde(flatten)]
     pub loss: Losses,
+    /// Norm of the gradient before clipping.
+    pub gradient_norm: f64,
+    /// Learning rate.
+    pub learning_rate: f64,
+    /// Entropy of the network's policy over legal actions, in nats.
+    pub policy_entropy: f64,
+    /// Kullback-Leibler divergence of the network's policy from the searched one, in nats.
+    pub policy_divergence: Option<f64>,
+    /// Share of rows where network and search have the same best action, 0 to 1.
+    pub policy_agreement: Option<f64>,
+    /// Train steps between the weights that made a row and the step that drew it.
+    pub staleness: Option<f64>,
 }
 
 /// How fast the run went at a moment.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PacePoint {
     /// Seconds of the run, all its starts together.
     pub run_s: f64,
@@ -30,6 +45,8 @@ pub struct PacePoint {
     pub rows_per_s: f64,
     /// Evaluations a second.
     pub evaluations_per_s: f64,
+    /// Train steps a second.
+    pub steps_per_s: f64,
     /// Rows sampled per row inserted.
     pub replay_ratio: f64,
     /// The ratio asked for.
@@ -39,7 +56,7 @@ pub struct PacePoint {
 /// A run over time.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    losses: Series<LossPoint>,
+    training: Series<TrainPoint>,
     pace: Series<PacePoint>,
     win_rates: Vec<Series<WinRate>>,
     figures: Vec<Series<Figure>>,
@@ -70,11 +87,22 @@ impl History {
             games_per_s: status.games_per_s,
             rows_per_s: status.rows_per_s,
             evaluations_per_s: status.evaluations_per_s,
+            steps_per_s: status.steps_per_s,
             replay_ratio: status.replay_ratio,
             replay_ratio_wanted: status.replay_ratio_wanted,
         });
         if let Some(loss) = status.loss {
-            self.losses.set(LossPoint { step: status.step, loss }, |point| point.step);
+            let point = TrainPoint {
+                step: status.step,
+                loss,
+                gradient_norm: status.gradient_norm,
+                learning_rate: status.learning_rate,
+                policy_entropy: status.policy_entropy,
+                policy_divergence: status.policy_divergence,
+                policy_agreement: status.policy_agreement,
+                staleness: status.staleness,
+            };
+            self.training.set(point, |point| point.step);
         }
         for result in &status.win_rates {
             series_of(&mut self.win_rates, |known| known.opponent == result.opponent)
@@ -85,9 +113,9 @@ impl History {
         }
     }
 
-    /// Loss terms by train step, ascending.
-    pub fn losses(&self) -> &[LossPoint] {
-        &self.losses.points
+    /// How training stood by train step, ascending.
+    pub fn training(&self) -> &[TrainPoint] {
+        &self.training.points
     }
 
     /// Rates by time, ascending.
@@ -207,7 +235,7 @@ mod tests {
     #[test]
     fn a_resumed_run_forgets_the_steps_it_lost_and_counts_their_time() {
         let history = History::of(&[at(10.0, 100), at(20.0, 200), at(30.0, 300), at(5.0, 150), at(15.0, 250)]);
-        let steps: Vec<u64> = history.losses().iter().map(|point| point.step).collect();
+        let steps: Vec<u64> = history.training().iter().map(|point| point.step).collect();
         assert_eq!(steps, [100, 150, 250]);
         assert_eq!(history.run_s(), 45.0); // 30 of the first start, 15 of the second
         assert_eq!(history.starts(), 2);
@@ -239,7 +267,7 @@ mod tests {
     fn a_long_history_is_thinned_evenly_and_keeps_its_ends() {
         let steps = 3 * LIMIT as u64;
         let history = History::of(&(0..steps).map(|step| at(step as f64, step)).collect::<Vec<_>>());
-        let kept: Vec<u64> = history.losses().iter().map(|point| point.step).collect();
+        let kept: Vec<u64> = history.training().iter().map(|point| point.step).collect();
         assert!(kept.len() <= LIMIT && kept.len() >= LIMIT / 2);
         assert_eq!((kept[0], kept[kept.len() - 1]), (0, steps - 1));
         assert!(kept.windows(2).all(|pair| pair[0] < pair[1] && pair[1] - pair[0] <= 8));

@@ -11,7 +11,6 @@ use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-use ratatui::Terminal;
 use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::cursor::{Hide, Show};
@@ -20,6 +19,7 @@ use ratatui::crossterm::terminal::{
     BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
 };
 use ratatui::layout::{Rect, Size};
+use ratatui::{Frame, Terminal};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use super::history::History;
@@ -44,6 +44,8 @@ fn before() -> MutexGuard<'static, Option<Termios>> {
 pub struct Live {
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
     history: History,
+    /// Where the page is served, if it is.
+    page: Option<String>,
     last: Buffer,
     drawn_at: Instant,
 }
@@ -55,16 +57,16 @@ impl Live {
         io::stdout().is_terminal() && names_a_terminal
     }
 
-    /// Takes the terminal. Nothing else may write to it until the view is gone, so logs belong elsewhere meanwhile.
+    /// Takes the terminal, to show the run and the address of its page, if it has one. Nothing else may write to it until the view is gone, so logs belong elsewhere meanwhile.
     ///
     /// # Errors
     /// If standard output is no terminal or cannot be written.
-    pub fn start() -> io::Result<Self> {
+    pub fn start(page: Option<String>) -> io::Result<Self> {
         restore_on_panic();
         take()?;
         let backend = CrosstermBackend::new(BufWriter::with_capacity(PICTURE_BYTES, io::stdout()));
         let terminal = Terminal::new(backend).inspect_err(|_| restore_terminal())?;
-        Ok(Self { terminal, history: History::default(), last: Buffer::default(), drawn_at: Instant::now() })
+        Ok(Self { terminal, history: History::default(), page, last: Buffer::default(), drawn_at: Instant::now() })
     }
 
     /// Takes in what was before, so that the curves of a resumed run begin at its beginning. For statuses before the
@@ -90,8 +92,9 @@ impl Live {
             self.terminal.resize(Rect::new(0, 0, width, height))?;
         }
         execute!(out, BeginSynchronizedUpdate)?;
-        let history = &self.history;
-        let frame = self.terminal.draw(|frame| screen::draw(status, history, frame.area(), frame.buffer_mut()))?;
+        let (history, page) = (&self.history, self.page.as_deref());
+        let draw = |frame: &mut Frame<'_>| screen::draw(status, history, page, frame.area(), frame.buffer_mut());
+        let frame = self.terminal.draw(draw)?;
         self.last.clone_from(frame.buffer);
         execute!(out, EndSynchronizedUpdate)?;
         self.drawn_at = Instant::now();

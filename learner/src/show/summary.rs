@@ -86,7 +86,7 @@ fn learnt(last: &Status, history: &History) -> Vec<String> {
     let Some(now) = last.loss else {
         return vec![fact("loss", "training had not begun")];
     };
-    let first = history.losses().first().map_or(now, |point| point.loss);
+    let first = history.training().first().map_or(now, |point| point.loss);
     let term = |label: &str, first: f64, now: f64, unit: &str| {
         fact(label, &format!("{} to {}{unit}", text::measure(first), text::measure(now)))
     };

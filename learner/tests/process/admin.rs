@@ -96,3 +96,47 @@ fn a_learner_is_not_ready_while_it_has_too_few_rows() {
     learner.signal("TERM");
     learner.end().well();
 }
+
+/// The address of the page that a learner prints.
+fn page(learner: &mut Learner) -> String {
+    const SAYS: &str = "look at the run in a browser: http://";
+    let printed = |learner: &Learner| {
+        let out = learner.out();
+        out.lines().find_map(|line| Some(line.strip_prefix(SAYS)?.strip_suffix('/')?.to_owned()))
+    };
+    learner.until("a page", |learner| printed(learner).is_some());
+    printed(learner).unwrap()
+}
+
+#[test]
+fn runs_on_one_machine_each_serve_a_page_unasked_and_keep_the_games_they_recorded() {
+    let runs = [Run::kuhn(), Run::kuhn()];
+    let mut learners = runs.each_ref().map(|run| run.start(&["--match-every-s=1", "--match-pairs=1"]));
+    let pages = learners.each_mut().map(page);
+    assert_ne!(pages[0], pages[1]);
+    for (learner, at) in learners.iter_mut().zip(&pages) {
+        assert!(get(at, "/").1.starts_with("<!doctype html>"));
+        learner.until("a game", |_| get(at, "/games").1.contains("\"id\":2"));
+        assert_eq!(get(at, "/games/2").0, 200);
+    }
+    for learner in learners {
+        learner.signal("TERM");
+        learner.end().well();
+    }
+    let mut learner = runs[0].resume(&["--match-every-s=0"]);
+    let at = page(&mut learner);
+    let (code, game) = get(&at, "/games/2");
+    assert!(code == 200 && game.contains("\"knew\":["), "{game}");
+    let history: Value = serde_json::from_str(&get(&at, "/history").1).unwrap();
+    assert!(history["training"]["step"].as_array().is_some_and(|steps| !steps.is_empty()), "{history}");
+    learner.signal("TERM");
+    learner.end().well();
+}
+
+#[test]
+fn a_run_that_shall_not_be_looked_at_serves_nothing() {
+    let run = Run::kuhn();
+    let ended = run.train(&["--metrics-addr=none", "--steps=3"]).well();
+    assert!(!ended.out.contains("browser") && !ended.err.contains("serving"), "{}\n{}", ended.out, ended.err);
+    run.train(&["--metrics-addr=here"]).refused(2, &["neither an address such as 127.0.0.1:9090 nor none"]);
+}

@@ -28,6 +28,8 @@ pub struct Admin {
     pub vitals: Vitals,
     /// `/status`: called at each request.
     pub status: Arc<dyn Fn() -> serde_json::Value + Send + Sync>,
+    /// Routes of the program's own, served beside these four; may be empty.
+    pub routes: Router,
 }
 
 /// The server's thread. It stops when this is dropped.
@@ -42,6 +44,9 @@ pub struct AdminServer {
 ///
 /// # Errors
 /// What the system says if the socket, a runtime or a thread cannot be had.
+///
+/// # Panics
+/// If one of the program's own routes takes the place of ours.
 pub fn serve(listener: TcpListener, admin: Admin) -> io::Result<AdminServer> {
     let address = listener.local_addr()?;
     listener.set_nonblocking(true)?;
@@ -96,13 +101,15 @@ async fn run(listener: tokio::net::TcpListener, router: Router, stopped: oneshot
     }
 }
 
-fn router(admin: Admin) -> Router {
+fn router(mut admin: Admin) -> Router {
+    let own = std::mem::take(&mut admin.routes);
     Router::new()
         .route("/metrics", get(show_metrics))
         .route("/healthz", get(show_health))
         .route("/readyz", get(show_readiness))
         .route("/status", get(show_status))
         .with_state(admin)
+        .merge(own)
 }
 
 async fn show_metrics(State(admin): State<Admin>) -> Response {

@@ -49,7 +49,7 @@ pub fn write_plots(dir: &Path, statuses: &[Status]) -> Result<Vec<PathBuf>> {
 /// Total, policy, value and weights, each on its own scale.
 fn loss_sheet(history: &History) -> Sheet {
     let panel = |title: &str, y_label: &str, of: fn(&Losses) -> f64| {
-        let points = history.losses().iter().map(|point| (point.step as f64, of(&point.loss))).collect();
+        let points = history.training().iter().map(|point| (point.step as f64, of(&point.loss))).collect();
         Panel::new(title, XAxis::Steps, y_label, Range::Data, vec![Curve::line(title, points)])
     };
     Sheet {

@@ -26,7 +26,7 @@ struct Curve {
 pub(super) fn losses(history: &History, area: Rect, buffer: &mut Buffer) {
     let curve = |name: &str, of: fn(&Losses) -> f64| Curve {
         name: name.to_owned(),
-        points: finite(history.losses().iter().map(|point| (point.step as f64, of(&point.loss)))),
+        points: finite(history.training().iter().map(|point| (point.step as f64, of(&point.loss)))),
     };
     let curves =
         [curve("total", |loss| loss.total), curve("policy", |loss| loss.policy), curve("value", |loss| loss.value)];
@@ -49,7 +49,7 @@ pub(super) fn win_rates(history: &History, area: Rect, buffer: &mut Buffer) {
 
 /// The last step that anything is known of: both charts end there, and a step has one place in both.
 fn last_step(history: &History) -> f64 {
-    let losses = history.losses().last().map(|point| point.step);
+    let losses = history.training().last().map(|point| point.step);
     let results = history.win_rates().filter_map(|results| results.last()).map(|result| result.step);
     losses.into_iter().chain(results).max().unwrap_or(1).max(1) as f64
 }

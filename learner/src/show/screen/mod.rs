@@ -23,8 +23,8 @@ const MOST_CHART_ROWS: u16 = 24;
 /// Columns between two parts side by side.
 const GAP: u16 = 2;
 
-/// Draws `status`, with the curves of `history`, onto `area` of `buffer`.
-pub(super) fn draw(status: &Status, history: &History, area: Rect, buffer: &mut Buffer) {
+/// Draws `status`, with the curves of `history` and the address of the page, onto `area` of `buffer`.
+pub(super) fn draw(status: &Status, history: &History, page: Option<&str>, area: Rect, buffer: &mut Buffer) {
     let area = area.intersection(buffer.area);
     if area.width < 4 || area.height == 0 {
         return;
@@ -32,16 +32,16 @@ pub(super) fn draw(status: &Status, history: &History, area: Rect, buffer: &mut 
     // One free column on either side.
     let area = Rect { x: area.x + 1, width: area.width - 2, ..area };
     if area.width >= FULL.0 && area.height >= FULL.1 {
-        draw_full(status, history, area, buffer);
+        draw_full(status, history, page, area, buffer);
     } else {
-        draw_stacked(status, history, area, buffer);
+        draw_stacked(status, history, page, area, buffer);
     }
 }
 
 /// Everything, self-play and learning side by side.
-fn draw_full(status: &Status, history: &History, area: Rect, buffer: &mut Buffer) {
+fn draw_full(status: &Status, history: &History, page: Option<&str>, area: Rect, buffer: &mut Buffer) {
     let width = usize::from(area.width);
-    let mut rest = put(area, &parts::head(status, width), buffer);
+    let mut rest = put(area, &parts::head(status, page, width), buffer);
 
     let (left, right) = halves(rest);
     let below = put(left, &parts::self_play(status, usize::from(left.width)), buffer);
@@ -67,10 +67,10 @@ fn draw_full(status: &Status, history: &History, area: Rect, buffer: &mut Buffer
 }
 
 /// One part below the other, the most important first.
-fn draw_stacked(status: &Status, history: &History, area: Rect, buffer: &mut Buffer) {
+fn draw_stacked(status: &Status, history: &History, page: Option<&str>, area: Rect, buffer: &mut Buffer) {
     let width = usize::from(area.width);
     let many = usize::from(u16::MAX);
-    let mut rest = put(area, &parts::head(status, width), buffer);
+    let mut rest = put(area, &parts::head(status, page, width), buffer);
     for lines in [
         parts::results(status, history, width, many),
         parts::learning(status, history, width),
@@ -140,11 +140,13 @@ mod tests {
     use crate::show::samples;
     use crate::status::{Losses, Phase, WinRate};
 
+    const PAGE: &str = "http://127.0.0.1:8080/";
+
     fn drawn(statuses: &[Status], width: u16, height: u16) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         let history = History::of(statuses);
         let last = statuses.last().unwrap();
-        terminal.draw(|frame| draw(last, &history, frame.area(), frame.buffer_mut())).unwrap();
+        terminal.draw(|frame| draw(last, &history, Some(PAGE), frame.area(), frame.buffer_mut())).unwrap();
         text_of(terminal.backend().buffer())
     }
 
@@ -153,6 +155,7 @@ mod tests {
         let screen = drawn(&samples::run(100), 80, 24);
         for fact in [
             "battle  run battle-1130-0042",
+            PAGE,
             "training",
             "elapsed    0:14:51", // 0.99 * 900 s
             "left 0:00:09",

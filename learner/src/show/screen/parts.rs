@@ -43,10 +43,15 @@ fn framed_bar(share: f64, width: usize) -> Vec<Span<'static>> {
     ]
 }
 
+/// Narrower than this there is no room for the page's address.
+const ROOM_FOR_PAGE: usize = 60;
+
 /// Title, times, progress and window.
-pub(super) fn head(status: &Status, width: usize) -> Vec<Line<'static>> {
+pub(super) fn head(status: &Status, page: Option<&str>, width: usize) -> Vec<Line<'static>> {
     let phase = text::phase(status.phase);
-    let name = fit(&format!("{}  run {}", status.game, status.run), width.saturating_sub(phase.len() + 1));
+    let page = page.filter(|_| width >= ROOM_FOR_PAGE).map_or_else(String::new, |page| format!("{page}  "));
+    let taken = phase.len() + 1 + page.len();
+    let name = fit(&format!("{}  run {}", status.game, status.run), width.saturating_sub(taken));
     let phase_style = if status.phase == Phase::Training { BOLD.fg(Color::Green) } else { BOLD.fg(Color::Yellow) };
     let left = match status.left_s {
         Some(left) => format!("{:<12}", text::clock(left)),
@@ -68,7 +73,12 @@ pub(super) fn head(status: &Status, width: usize) -> Vec<Line<'static>> {
         None => (text::progress(status), format!("step {}", text::count(status.step))),
     };
     vec![
-        Line::from(vec![Span::styled(name, BOLD), Span::raw(" "), Span::styled(phase, phase_style)]),
+        Line::from(vec![
+            Span::styled(name, BOLD),
+            Span::raw(" "),
+            Span::styled(page, QUIET),
+            Span::styled(phase, phase_style),
+        ]),
         times,
         bar_line("progress", done, &steps, width),
         window(status, width),
@@ -156,7 +166,7 @@ pub(super) fn learning(status: &Status, history: &History, width: usize) -> Vec<
     let room = width.saturating_sub(NUMBER + 1);
     let term = |name: &str, unit: &str, of: fn(&Losses) -> f64| {
         let now = status.loss.as_ref().map_or_else(|| text::NO_NUMBER.to_owned(), |loss| text::measure(of(loss)));
-        let points = history.losses().iter().map(|point| (point.step as f64, of(&point.loss)));
+        let points = history.training().iter().map(|point| (point.step as f64, of(&point.loss)));
         number(name, &now, unit, vec![Span::raw(" "), Span::styled(text::sparkline(points, room), CURVE)])
     };
     let pair = |name: &str, value: String, other: String| {
