@@ -188,6 +188,11 @@ function outcome(payoff) {
   return `seat ${payoff > 0 ? 0 : 1} won${Math.abs(payoff) === 1 ? "" : ` ${amount(Math.abs(payoff))}`}`;
 }
 
+/** An action's name, which may be broken after its parts. */
+function name(action) {
+  return action.split(/(?<=[:_])/).flatMap((part) => [part, el("wbr")]);
+}
+
 function optionTable(move) {
   const all = move.options.reduce((sum, option) => sum + option.visits, 0);
   const most = Math.max(1, ...move.options.map((option) => option.visits));
@@ -196,7 +201,7 @@ function optionTable(move) {
     const bar = el("span", { class: "visits" }, el("i"));
     bar.firstChild.style.setProperty("--share", option.visits / most);
     return el("tr", { class: option.chosen && "chosen" },
-      el("th", { scope: "row" }, option.action, option.chosen && el("span", { class: "tag" }, "played")),
+      el("th", { scope: "row" }, name(option.action), option.chosen && el("span", { class: "tag" }, "played")),
       el("td", { class: "wide" }, bar), el("td", { class: "number" }, count(option.visits)),
       el("td", { class: "number" }, percent(option.prior, 1)), el("td", { class: "number target" }, percent(option.policy, 1)),
       el("td", { class: "number" }, option.value === null ? "–" : signed(option.value, 2)));
@@ -208,6 +213,6 @@ function optionTable(move) {
       `; ${count(move.simulations)} simulations, ${count(move.evaluations)} evaluations, ${count(all)} visits, mean depth ${short(move.depth)}`,
       move.effective_worlds !== null && [", ", term(`${amount(move.effective_worlds)} worlds`, INFO.worlds)]),
     el("div", { class: "scroll" }, el("table", { class: "options" },
-      el("thead", {}, el("tr", {}, head.map(([name, info], i) => el("th", { scope: "col", class: i > 1 && `number ${name}` }, term(name, info))))),
+      el("thead", {}, el("tr", {}, head.map(([title, info], i) => el("th", { scope: "col", class: i > 1 && `number ${title}` }, term(title, info))))),
       el("tbody", {}, rows))));
 }

@@ -126,7 +126,7 @@ function showHead() {
   const { status, titles } = run;
   say($("games-count"), titles.length ? ` ${titles.length}` : "");
   const here = place().name;
-  for (const link of document.querySelectorAll("nav a")) {
+  for (const link of document.querySelectorAll("nav[aria-label=Views] a")) {
     if (link.hash === `#${here}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }

@@ -1,6 +1,11 @@
 // The pipeline as stages in the order in which a decision passes them, each with its rate, and what it waits for.
 
-import { NONE, amount, count, el, percent, rebuild, say, setting, span, term } from "./format.js";
+import { NONE, amount, count, el, known, percent, rebuild, say, setting, span, term } from "./format.js";
+
+/** What a stage did is judged by its last seconds. */
+const RECENT_S = 10;
+/** A stage that waits for more of its time than this is held back by others. */
+const HELD_BACK = 0.25;
 
 const STAGES = [
   ["self-play", "Self-play", "Plays the game against itself, each move by a search."],
@@ -15,6 +20,7 @@ const STAGES = [
 export class Pipeline {
   constructor() {
     this.boxes = new Map();
+    this.past = [];
     const list = el("ol", { class: "stages" });
     for (const [key, name, info] of STAGES) {
       const box = { main: el("b"), unit: el("span", { class: "unit" }), more: el("span", { class: "more" }), wait: el("span", { class: "wait" }), fill: el("i", { class: "fill" }) };
@@ -39,7 +45,7 @@ export class Pipeline {
     };
     put("self-play", amount(games), "games/s", status.evaluations_per_s ? `${amount(status.evaluations_per_s)} evaluations/s` : `${count(players.reduce((sum, group) => sum + group.count, 0))} at play`);
     put("bus", amount(games), "games/s", status.refused_parts ? `${count(status.refused_parts)} refused` : "nothing refused");
-    put("ingest", amount(status.rows_per_s), "rows/s", `${amount(status.decisions_per_game)} rows a game`);
+    put("ingest", amount(status.rows_per_s), "rows/s", status.decisions_per_game ? `${amount(status.decisions_per_game)} rows a game` : "each stored once");
     put("log", count(status.rows), "rows", status.log_losses ? `lost rows ${count(status.log_losses)} times` : "nothing lost");
     const filling = status.phase === "filling" || status.phase === "starting";
     const full = filling ? status.window_rows / status.window_needed : status.window_rows / status.window_capacity;
@@ -52,15 +58,29 @@ export class Pipeline {
     this.showWaits(status);
   }
 
+  /** Share of the last seconds that a stage waited, in waits of any length; null if that cannot be told yet. */
+  recent(status, stage) {
+    const [before] = this.past;
+    const waited = (one) => one.waits.find((wait) => wait.stage === stage)?.waited_s;
+    const seconds = status.elapsed_s - before.elapsed_s;
+    return seconds >= 1 ? Math.max(0, Math.min(1, (waited(status) - waited(before)) / seconds)) : null;
+  }
+
   showWaits(status) {
-    const now = status.waits.filter((wait) => wait.since_s !== null && wait.since_s !== undefined);
+    if (this.past.length && status.elapsed_s < this.past[this.past.length - 1].elapsed_s) this.past = [];
+    this.past.push({ elapsed_s: status.elapsed_s, waits: status.waits });
+    while (this.past.length > 2 && status.elapsed_s - this.past[1].elapsed_s >= RECENT_S) this.past.shift();
+    const words = [];
     for (const [key, box] of this.boxes) {
-      const wait = now.find((one) => one.stage === key);
-      const past = status.waits.find((one) => one.stage === key);
-      box.node.classList.toggle("waiting", !!wait);
-      say(box.wait, wait ? `waits for ${wait.waits_for}, ${span(wait.since_s)}` : past && past.share >= 0.005 ? `waited ${percent(past.share)} of the time` : "");
+      const wait = status.waits.find((one) => one.stage === key);
+      const share = wait ? this.recent(status, key) : null;
+      const lasting = known(wait?.since_s);
+      box.node.classList.toggle("waiting", lasting || share >= HELD_BACK);
+      const often = share === null ? "" : `waits ${percent(share)} of its time`;
+      say(box.wait, lasting ? `waits for ${wait.waits_for}, ${span(wait.since_s)}` : share >= 0.005 ? often : "");
+      if (lasting) words.push(`${wait.stage} waits for ${wait.waits_for} since ${span(wait.since_s)}`);
+      else if (share >= HELD_BACK) words.push(`${wait.stage} waits ${percent(share)} of its time for ${wait.waits_for}`);
     }
-    const words = now.map((wait) => `${wait.stage} waits for ${wait.waits_for} since ${span(wait.since_s)}`);
-    rebuild(this.state, words, (list) => (list.length ? [el("b", {}, "Waiting: "), list.join("; ")] : [el("b", {}, "Flowing: "), "no stage waits for another."]));
+    rebuild(this.state, words, (list) => (list.length ? [el("b", {}, "Held back: "), `${list.join("; ")}.`] : [el("b", {}, "Flowing: "), "no stage waits much for another."]));
   }
 }

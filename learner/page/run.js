@@ -46,7 +46,7 @@ export class RunView {
     this.staleness = new Chart({ title: "Age of the rows used", unit: "train steps", info: INFO.staleness, range: [0, null] });
     this.calibration = new Calibration(INFO.calibration);
     this.gradient = new Chart({ title: "Gradient norm", info: INFO.gradient, range: [0, null] });
-    this.learning = el("div", { class: "charts learning" }, this.loss.card, this.policy.card, this.agreement.card,
+    this.learning = el("div", { class: "charts" }, this.loss.card, this.policy.card, this.agreement.card,
       this.calibration.card, this.gradient.card);
     this.pipeline = new Pipeline();
     this.time = el("div", { class: "card time" });
@@ -91,7 +91,7 @@ export class RunView {
     this.showFacts(status);
     this.calibration.show(status);
     rebuild(this.time, status.train_seconds ?? null, timeBar);
-    rebuild(this.crew, crew, crewTable);
+    rebuild(this.crew, [crew, status.weights_version], crewTable);
     rebuild(this.notices, [status.remark, status.notices], noticeList);
     if (history && history !== this.drawn?.history || history?.run_s !== this.drawn?.run_s) this.draw(history, status);
     this.explainEmpty(status);
@@ -123,7 +123,11 @@ export class RunView {
     this.staleness.draw([trained("age", "staleness")]);
     this.gradient.draw([trained("norm", "gradient_norm")]);
     const paced = curve(pace, "run_s");
-    for (const [key, chart] of Object.entries(this.pace)) chart.draw([paced("now", key)]);
+    for (const [key, chart] of Object.entries(this.pace)) {
+      chart.draw([paced("now", key)]);
+      // Where actors play, they count these; the learner sees the rows that come of it.
+      chart.card.hidden = !plays(this.run) && (key === "games_per_s" || key === "evaluations_per_s");
+    }
     this.ratio.draw([paced("measured", "replay_ratio"), { ...paced("wanted", "replay_ratio_wanted"), dashed: true }]);
     this.drawFigures(history.figures);
   }
@@ -158,13 +162,13 @@ export class RunView {
   }
 
   showFacts(status) {
-    const share = (x) => percent(x);
+    const here = plays(this.run);
     const rows = [
-      ["Games finished", count(status.games), INFO.games],
-      ["Decisions a game", amount(status.decisions_per_game), "Mean decisions of both sides together in recent games."],
+      here && ["Games finished", count(status.games), INFO.games],
+      here && ["Decisions a game", amount(status.decisions_per_game), "Mean decisions of both sides together in recent games."],
       ["Rows stored", count(status.rows), INFO.rows],
-      ["Cache hits", share(status.cache_hits), "Share of evaluations that were answered without the network, since the same position was asked about before."],
-      ["Batch fill", share(status.batch_fill), "How full the batches are in which a self-play thread asks the network. Low: threads have too few games in progress."],
+      here && ["Cache hits", percent(status.cache_hits), "Share of evaluations that were answered without the network, since the same position was asked about before."],
+      here && ["Batch fill", percent(status.batch_fill), "How full the batches are in which a self-play thread asks the network. Low: threads have too few games in progress."],
       known(status.effective_worlds) &&
         ["Worlds that count", `${amount(status.effective_worlds)} of ${count(status.pool_worlds)}`, "Effective sample size of the guesses at what is hidden: how many of them explain what the opponent did."],
       known(status.world_disagreement) && ["Worlds disagree by", amount(status.world_disagreement), INFO.disagreement],
@@ -240,21 +244,31 @@ function timeBar(seconds) {
     el("div", { class: "legend" }, parts.map(([name, s]) => el("span", { class: "entry" }, el("span", { class: `swatch ${name}` }), names[name] ?? name, " ", el("b", {}, percent(s / all)))))];
 }
 
-function crewTable(crew) {
+/** True if it is this process that plays. */
+const plays = (run) => !run.settings || run.settings.place === "--local";
+
+/** How far weights are behind the newest, both as `epoch.step`. */
+function behind(weights, newest) {
+  const [[epoch, step], [newestEpoch, newestStep]] = [weights, newest].map((version) => version.split(".").map(Number));
+  if (!weights || !newest || (epoch === newestEpoch && step >= newestStep)) return "";
+  return epoch === newestEpoch ? ` ${count(newestStep - step)} steps behind` : " of an earlier start";
+}
+
+function crewTable([crew, newest]) {
   if (!crew || (!crew.groups.length && !crew.error)) return el("p", { class: "empty" }, "Nobody was heard yet.");
   if (crew.error) return el("p", { class: "empty" }, `The bus does not say who is there: ${crew.error}`);
   const names = { thread: "self-play threads", actor: "actors", ingester: "ingesters", learner: "learner" };
-  const newest = crew.groups.find((group) => group.role === "learner" || group.role === "thread")?.weights;
   const rows = crew.groups.map((group) => el("tr", {},
     el("th", { scope: "row" }, names[group.role] ?? group.role),
-    el("td", {}, group.weights || NONE, group.weights && newest && group.weights !== newest && el("span", { class: "quiet" }, " not the newest")),
+    el("td", {}, group.weights || NONE, el("span", { class: "quiet" }, group.role === "learner" ? "" : behind(group.weights, newest))),
     el("td", { class: "number" }, group.working === group.count ? count(group.count) : `${group.working} of ${group.count}`),
     el("td", { class: "number" }, amount(group.games_per_s)), el("td", { class: "number rows" }, amount(group.rows_per_s)),
     el("td", { class: "number" }, percent(group.waiting))));
   const table = el("div", { class: "scroll" }, el("table", {},
     el("thead", {}, el("tr", {}, ["role", "weights", "at work", "games/s", "rows/s", "waiting"].map((name, i) => el("th", { scope: "col", class: i > 1 && (i === 4 ? "number rows" : "number") }, name)))),
     el("tbody", {}, rows)));
-  return [el("p", { class: "quiet" }, INFO.crew), table, ...crew.troubles.map((trouble) => el("p", { class: "alert" }, trouble))];
+  const heard = crew.groups.some((group) => group.role === "thread") ? "" : " As last heard: each says it every ten seconds.";
+  return [el("p", { class: "quiet" }, INFO.crew + heard), table, ...crew.troubles.map((trouble) => el("p", { class: "alert" }, trouble))];
 }
 
 function noticeList([remark, notices]) {

@@ -2,8 +2,8 @@
 //   node page.mjs LEARNER OUT [GAME...]
 //
 // For each game it starts `learner --local`, loads the page at laptop and phone size, light and dark, and waits until curves
-// are drawn and an event has changed a figure; opens a recorded game and steps through it; searches the settings; ends the run
-// and waits until the page says so. It fails on anything that the browser reports, on a request that fails or goes elsewhere,
+// are drawn and an event has changed a figure; opens a recorded game and steps through it; searches the settings; kills the
+// learner and starts it again, to see the page lose it and find it; ends the run and waits until the page says so. It fails on anything that the browser reports, on a request that fails or goes elsewhere,
 // and where a page is wider than its screen. Pictures of all it saw are left in OUT.
 
 import { spawn } from "node:child_process";
@@ -35,8 +35,12 @@ function chromium() {
 class Run {
   constructor(game) {
     this.dir = mkdtempSync(join(tmpdir(), "fogfall-page-"));
-    const settings = Object.entries(QUICK).map(([name, value]) => `--${name}=${value}`);
-    this.process = spawn(learner, ["--local", "--game", game, "--run-dir", join(this.dir, game), "--metrics-addr", "127.0.0.1:0", "--device", "cpu", "--minutes", "20", ...settings],
+    this.path = join(this.dir, game);
+    this.start("127.0.0.1:0", ["--game", game, ...Object.entries(QUICK).map(([name, value]) => `--${name}=${value}`)]);
+  }
+
+  start(address, options) {
+    this.process = spawn(learner, ["--local", "--run-dir", this.path, "--metrics-addr", address, "--device", "cpu", "--minutes", "20", ...options],
       { stdio: ["ignore", "pipe", "pipe"] });
     this.said = "";
     for (const stream of [this.process.stdout, this.process.stderr]) stream.on("data", (text) => (this.said += text));
@@ -56,6 +60,14 @@ class Run {
     const code = await this.ended;
     rmSync(this.dir, { recursive: true, force: true });
     if (code !== 0) throw new Error(`the learner ended with ${code}:\n${this.said}`);
+  }
+
+  /** Kills it and goes on at the same address; `between` is done while it is away. */
+  async again(url, between) {
+    this.process.kill("SIGKILL");
+    await this.ended;
+    await between();
+    this.start(new URL(url).host, ["--resume", "latest"]);
   }
 
   kill() {
@@ -148,6 +160,8 @@ async function checkGames(tab, where) {
   const what = () => tab.$eval(".what", (node) => node.textContent);
   const first = await what();
   if (!first.startsWith("Move 1 of")) fault(where, `a game begins with "${first}"`);
+  const marked = await tab.$$eval(".titles a[aria-current]", (nodes) => nodes.length);
+  if (marked !== 1) fault(where, `${marked} games are marked as the one shown`);
   const knew = await tab.$$eval(".knew > .card > div", (nodes) => nodes.map((node) => node.textContent));
   if (knew.length !== 2 || knew.some((text) => !text.trim())) fault(where, "what a side knew is not shown");
   await tab.keyboard.press("ArrowRight");
@@ -201,6 +215,14 @@ async function check(browser, game) {
     }
     const [tab] = tabs;
     tab.over = true;
+    await tab.evaluate(() => (location.hash = "#run"));
+    const state = (wanted) => tab.waitForFunction((wanted) => document.querySelector("#connection").dataset.state === wanted, {}, wanted);
+    await run.again(url, async () => {
+      await state("lost");
+      await picture(tab, `${game}-lost`, game);
+    });
+    await state("live");
+    await tab.waitForFunction(() => document.querySelectorAll(".chart .plot:not([hidden]) canvas").length >= 6);
     await run.end();
     await tab.waitForFunction(() => document.querySelector("#connection .text").textContent === "the run has ended");
     await tab.close();

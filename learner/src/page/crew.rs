@@ -67,8 +67,8 @@ struct Group {
     games_per_s: f64,
     /// Rows a second, together.
     rows_per_s: f64,
-    /// Share of the time that they waited lately, 0 to 1.
-    waiting: f64,
+    /// Share of the time that they waited lately, 0 to 1; none for threads, whose waits the status tells.
+    waiting: Option<f64>,
 }
 
 impl Crew {
@@ -104,7 +104,6 @@ impl Crew {
 }
 
 fn threads(count: usize, weights: Version, status: &Status) -> Group {
-    let wait = status.waits.iter().find(|wait| wait.stage == "self-play");
     Group {
         role: "thread".to_owned(),
         weights: weights.to_string(),
@@ -112,7 +111,7 @@ fn threads(count: usize, weights: Version, status: &Status) -> Group {
         working: count,
         games_per_s: status.games_per_s,
         rows_per_s: status.rows_per_s,
-        waiting: wait.map_or(0.0, |wait| if wait.since_s.is_some() { 1.0 } else { 0.0 }),
+        waiting: None,
     }
 }
 
@@ -147,7 +146,7 @@ fn gather(alive: &[Member]) -> Heard {
         group.working += usize::from(beat.stage == Stage::Working);
         group.games_per_s += beat.games_per_s;
         group.rows_per_s += beat.rows_per_s;
-        group.waiting += beat.waiting;
+        *group.waiting.get_or_insert_default() += beat.waiting;
         let told =
             beat.troubles.iter().map(|t| format!("{} on {}: {}: {}", name(beat.role), beat.host, t.what, t.reason));
         troubles.extend(told.take(TROUBLES - troubles.len()));
@@ -155,7 +154,7 @@ fn gather(alive: &[Member]) -> Heard {
     let groups = groups.into_iter().map(|((role, version), mut group)| {
         group.role = name(role).to_owned();
         group.weights = if role == Role::Ingester { String::new() } else { version.0.to_string() };
-        group.waiting /= group.count as f64;
+        group.waiting = group.waiting.map(|sum| sum / group.count as f64);
         group
     });
     Heard { groups: groups.collect(), troubles, error: None }
@@ -199,7 +198,7 @@ mod tests {
         let heard = gather(&alive);
         let shown: Vec<_> = heard.groups.iter().map(|g| (&*g.role, &*g.weights, g.count, g.working)).collect();
         assert_eq!(shown, [("actor", "1.200", 1, 1), ("actor", "1.100", 2, 1), ("ingester", "", 1, 1)]);
-        assert_eq!((heard.groups[1].games_per_s, heard.groups[1].waiting), (4.0, 0.5)); // 2 + 2, (0.25 + 0.75) / 2
+        assert_eq!((heard.groups[1].games_per_s, heard.groups[1].waiting), (4.0, Some(0.5))); // 2 + 2, (0.25 + 0.75) / 2
         assert_eq!((heard.troubles.len(), &*heard.troubles[0]), (5, "ingester on pod: storing: no answer"));
     }
 }
