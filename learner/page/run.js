@@ -177,6 +177,7 @@ export class RunView {
       status.refused_parts > 0 && ["Parts refused", count(status.refused_parts), "Games that were not stored: duplicates, too old, or damaged."],
       ["Learning rate", amount(status.learning_rate), "Of the last train step."],
       ["Last checkpoint", known(status.checkpoint_step) ? `step ${count(status.checkpoint_step)}` + (known(status.checkpoint_age_s) ? `, ${span(status.checkpoint_age_s)} ago` : "") : "none yet", "What the run goes on from if it is stopped or killed."],
+      known(status.checkpoint_step) && ["Newest weights", el("a", { href: "/weights.safetensors", download: "" }, "download"), "The character's network as of the last checkpoint, to play or ship it."],
       ["Memory", bytes(status.memory_bytes), "Resident memory of the learner."],
     ].filter(Boolean);
     rebuild(this.facts, rows, (list) => list.map(([name, value, info]) => el("div", {}, el("dt", {}, term(name, info)), el("dd", {}, value))));

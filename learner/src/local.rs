@@ -101,23 +101,24 @@ impl<'a> Run<'a> {
     ) -> anyhow::Result<Self> {
         let (info, flags) = (game.info(), &order.flags);
         let board = Board::default();
+        let mut beginning = Beginning::of(info, order, dir)?;
+        let vitals = Vitals::new();
+        let begun = vitals.condition("run");
+        let window_filled = Reporter::window_filled(&vitals);
+        let shelf = Arc::new(Shelf::open(dir.games(), flags.run.games_kept));
+        // Before servers are waited for: whoever asks hears what is missing.
+        let mut output = Output::start(order, dir, &vitals, &shelf, game.experts().last().unwrap_or(&"random"))?;
         let patience = Patience {
             runtime,
             stop,
             troubles: Arc::new(Troubles::default()),
+            begun,
             aloud: !order.json && Live::is_possible(),
         };
-        let mut beginning = Beginning::of(info, order, dir)?;
         let replay = replay::open(info, order, &beginning, dir, &board, &patience)?;
         // Also those that were stored after the checkpoint.
         beginning.totals.rows = beginning.totals.rows.max(replay.rows_stored);
         board.begin(&beginning);
-        let vitals = Vitals::new();
-        // Before anybody can ask.
-        let window_filled = Reporter::window_filled(&vitals);
-        let shelf = Arc::new(Shelf::open(dir.games(), flags.run.games_kept));
-        let output = Output::start(order, dir, &vitals, &shelf, game.experts().last().unwrap_or(&"random"))?;
-
         let bus = order.place.bus(info, flags, &beginning.manifest, &patience)?;
         if order.checkpoint.is_none() {
             order.place.refuse_lost_checkpoints(&*bus, &patience)?;
@@ -125,6 +126,8 @@ impl<'a> Run<'a> {
         let claim = async || bus.claim(&beginning.manifest, beginning.above).await;
         let epoch = patience.persist("taking over the run", BusError::may_pass, claim)?.context(STOPPED)?;
         dir.note_epoch(epoch)?;
+        patience.begun.met();
+        output.take_screen()?;
         let mut saver = Saver::open(dir, &beginning, flags, &replay.intake)?;
         let saved = match &order.checkpoint {
             None => saver.save(&beginning.trainer, epoch, beginning.ordinal, beginning.rounds)?,

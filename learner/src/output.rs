@@ -59,11 +59,14 @@ pub struct Output {
     metrics_written: Option<Instant>,
     export: Export,
     server: Option<Server>,
+    /// The run before this start, until the live view has it.
+    earlier: Vec<Status>,
     commands: Vec<(&'static str, String)>,
 }
 
 impl Output {
-    /// Begins to show a run. `opponent` is the one to try the character against.
+    /// Begins to show a run to all but the terminal, whose live view begins with [`Output::take_screen`]. `opponent` is the
+    /// one to try the character against.
     ///
     /// # Errors
     /// If the metrics file or the address of the admin routes cannot be used.
@@ -78,7 +81,7 @@ impl Output {
         let metrics_file = MetricsFile::open(dir.metrics())?;
         let event_file = order.flags.run.tensorboard.then(|| EventFile::create(&dir.tensorboard())).transpose()?;
         let export = Export::new()?;
-        let page = || Arc::new(Page::new(order, shelf, &earlier));
+        let page = || Arc::new(Page::new(order, dir, shelf, &earlier));
         let server = listener(order.admin_addr)?.map(|listener| Server::start(listener, page(), &export, vitals));
         let server = server.transpose()?;
         let url = server.as_ref().map(|server| server.url.clone());
@@ -90,15 +93,8 @@ impl Output {
             // Before the live view takes the screen: they come to light again at the end. Nobody may be reading.
             lines.chain(remark).for_each(|line| drop(print_line(&line)));
         }
-        let screen = if !order.json && Live::is_possible() {
-            let mut live = Live::start(url)?;
-            live.remember(&earlier);
-            Screen::Live(Box::new(live))
-        } else {
-            Screen::Lines(None)
-        };
         Ok(Self {
-            screen,
+            screen: Screen::Lines(None),
             json: order.json,
             metrics_file,
             event_file,
@@ -106,8 +102,24 @@ impl Output {
             metrics_written: None,
             export,
             server,
+            earlier,
             commands: commands(order, dir, opponent),
         })
+    }
+
+    /// Takes the terminal for the live view, where one is possible: from now on nothing else may write to it.
+    ///
+    /// # Errors
+    /// If the terminal cannot be written.
+    pub fn take_screen(&mut self) -> io::Result<()> {
+        let earlier = std::mem::take(&mut self.earlier);
+        if self.json || !Live::is_possible() {
+            return Ok(());
+        }
+        let mut live = Live::start(self.server.as_ref().map(|server| server.url.clone()))?;
+        live.remember(&earlier);
+        self.screen = Screen::Live(Box::new(live));
+        Ok(())
     }
 
     /// The page, if it is served.

@@ -3,7 +3,7 @@
 use std::{fmt::Display, sync::Arc, time::Duration};
 
 use fogfall_pipeline::Troubles;
-use fogfall_service::shutdown::Stop;
+use fogfall_service::{admin::Condition, shutdown::Stop};
 use tokio::runtime::Runtime;
 
 /// Pause before a server is asked again.
@@ -20,6 +20,8 @@ pub struct Patience<'a> {
     pub stop: &'a Stop,
     /// Where it is said what does not work.
     pub troubles: Arc<Troubles>,
+    /// Not met while something is asked for that is not there.
+    pub begun: Condition,
     /// Logs go to a file: somebody at the terminal is told besides.
     pub aloud: bool,
 }
@@ -52,6 +54,7 @@ impl Patience<'_> {
                 Some(Err(error)) if !may_pass(&error) => return Err(error),
                 Some(Err(error)) => {
                     self.troubles.failed(what, &error);
+                    self.begun.unmet(format!("{what} fails and is tried again: {error}"));
                     if std::mem::take(&mut aloud) {
                         tell(&format!("{what} fails and is tried again: {error}"));
                     }

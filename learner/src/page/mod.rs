@@ -11,6 +11,7 @@
 //! | `/history` | the run so far, as columns of numbers ([`columns`]) |
 //! | `/settings` | all settings, and which are not default |
 //! | `/games`, `/games/ID` | recorded games ([`crate::shelf`]) |
+//! | `/weights.safetensors` | the newest weights, to take the character along |
 
 mod assets;
 mod columns;
@@ -22,6 +23,7 @@ mod facts;
 mod tests;
 
 use std::{
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -39,7 +41,7 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 
 pub use self::crew::Crew;
-use crate::{cli::Order, shelf::Shelf, show::History, status::Status};
+use crate::{cli::Order, run_dir::RunDir, shelf::Shelf, show::History, status::Status};
 
 /// Most browsers that listen at a time.
 const LISTENERS: usize = 32;
@@ -63,6 +65,8 @@ pub struct Page {
     /// As JSON; they do not change.
     settings: String,
     shelf: Arc<Shelf>,
+    /// Where the newest weights are written.
+    weights: PathBuf,
     crew: Crew,
     /// A place for each listener.
     places: Arc<Semaphore>,
@@ -80,13 +84,19 @@ struct Past {
 
 impl Page {
     /// The page of a run that was like `earlier` before this start.
-    pub fn new<'a>(order: &Order, shelf: &Arc<Shelf>, earlier: impl IntoIterator<Item = &'a Status>) -> Self {
-        Self::paced(facts::settings(order).to_string(), shelf, earlier, PACE)
+    pub fn new<'a>(
+        order: &Order,
+        dir: &RunDir,
+        shelf: &Arc<Shelf>,
+        earlier: impl IntoIterator<Item = &'a Status>,
+    ) -> Self {
+        Self::paced(facts::settings(order).to_string(), shelf, dir.weights(), earlier, PACE)
     }
 
     fn paced<'a>(
         settings: String,
         shelf: &Arc<Shelf>,
+        weights: PathBuf,
         earlier: impl IntoIterator<Item = &'a Status>,
         pace: Duration,
     ) -> Self {
@@ -95,6 +105,7 @@ impl Page {
             past: Mutex::new(Past { history: History::of(earlier), changes: 0 }),
             settings,
             shelf: Arc::clone(shelf),
+            weights,
             crew: Crew::default(),
             places: Arc::new(Semaphore::new(LISTENERS)),
             pace,
@@ -137,6 +148,7 @@ impl Page {
             .route("/settings", get(async |State(page): State<Arc<Self>>| json(page.settings.clone())))
             .route("/games", get(async |State(page): State<Arc<Self>>| json(page.games())))
             .route("/games/{id}", get(show_game))
+            .route("/weights.safetensors", get(show_weights))
             .with_state(Arc::clone(self));
         routes.merge(assets::routes()).layer(map_response(with_headers))
     }
@@ -162,6 +174,19 @@ async fn show_game(State(page): State<Arc<Page>>, Path(id): Path<u64>) -> Respon
     match page.shelf.game(id) {
         Some(game) => json(game.to_string()),
         None => (StatusCode::NOT_FOUND, "there is no such game, or not any more\n").into_response(),
+    }
+}
+
+/// `/weights.safetensors`.
+async fn show_weights(State(page): State<Arc<Page>>) -> Response {
+    let path = page.weights.clone();
+    let read = tokio::task::spawn_blocking(move || std::fs::read(path)).await;
+    match read {
+        Ok(Ok(bytes)) => {
+            let headers = [(header::CONTENT_TYPE, "application/octet-stream"), (header::CACHE_CONTROL, "no-store")];
+            (headers, bytes).into_response()
+        }
+        _ => (StatusCode::NOT_FOUND, "there are no weights yet\n").into_response(),
     }
 }
 

@@ -23,14 +23,15 @@ struct Served {
     page: Arc<Page>,
     shelf: Arc<Shelf>,
     server: AdminServer,
-    _dir: TempDir,
+    dir: TempDir,
 }
 
 fn served_after(earlier: &[Status]) -> Served {
     let dir = tempfile::tempdir().unwrap();
     let shelf = Arc::new(Shelf::open(dir.path().to_owned(), 2));
     let settings = json!({ "groups": [] }).to_string();
-    let page = Arc::new(Page::paced(settings, &shelf, earlier, Duration::from_millis(1)));
+    let weights = dir.path().join("weights.safetensors");
+    let page = Arc::new(Page::paced(settings, &shelf, weights, earlier, Duration::from_millis(1)));
     let admin = Admin {
         metrics: Metrics::new().unwrap(),
         vitals: Vitals::new(),
@@ -38,7 +39,7 @@ fn served_after(earlier: &[Status]) -> Served {
         routes: page.routes(),
     };
     let server = serve(TcpListener::bind(("127.0.0.1", 0)).unwrap(), admin).unwrap();
-    Served { page, shelf, server, _dir: dir }
+    Served { page, shelf, server, dir }
 }
 
 fn served() -> Served {
@@ -241,4 +242,14 @@ fn games_are_listed_newest_first_and_opened_by_number_while_they_are_kept() {
     );
     assert_eq!(served.get("/games/1").0, 404);
     assert_eq!(served.get("/games/..%2f..%2flock").0, 400);
+}
+
+#[test]
+fn the_newest_weights_can_be_taken_once_there_are_some() {
+    let served = served();
+    assert_eq!(served.get_with("/weights.safetensors", "").0, 404);
+    std::fs::write(served.dir.path().join("weights.safetensors"), "numbers").unwrap();
+    let (code, head, body) = served.get_with("/weights.safetensors", "");
+    assert_eq!((code, body.as_str()), (200, "numbers"));
+    assert!(head.contains("content-type: application/octet-stream"), "{head}");
 }

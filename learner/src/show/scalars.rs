@@ -36,6 +36,15 @@ pub fn scalars(status: &Status) -> Vec<Scalar> {
         now("train/learning_rate", status.learning_rate);
         now("train/policy_entropy_nats", status.policy_entropy);
     }
+    let measured = [
+        ("train/policy_divergence_nats", status.policy_divergence),
+        ("train/policy_agreement", status.policy_agreement),
+        ("train/value_calibration_error", status.calibration_error),
+        ("train/staleness_steps", status.staleness),
+        ("play/effective_worlds", status.effective_worlds),
+        ("play/world_disagreement", status.world_disagreement),
+    ];
+    measured.iter().filter_map(|&(tag, value)| Some((tag, value?))).for_each(|(tag, value)| now(tag, value));
     now("train/steps_per_s", status.steps_per_s);
     now("train/skipped_steps", status.skipped_steps as f64);
     now("play/games_per_s", status.games_per_s);
@@ -44,10 +53,7 @@ pub fn scalars(status: &Status) -> Vec<Scalar> {
     now("play/decisions_per_game", status.decisions_per_game);
     now("play/cache_hits", status.cache_hits);
     now("play/batch_fill", status.batch_fill);
-    if let Some(worlds) = status.effective_worlds {
-        now("play/effective_worlds", worlds);
-        now("play/refilled_pools", status.refilled_pools);
-    }
+    now("play/refilled_pools", status.refilled_pools);
     now("replay/window_rows", status.window_rows as f64);
     now("replay/ratio", status.replay_ratio);
     for wait in &status.waits {

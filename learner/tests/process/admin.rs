@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use crate::support::{Learner, Run};
 
-const ANY_PORT: &str = "--metrics-addr=127.0.0.1:0";
+pub const ANY_PORT: &str = "--metrics-addr=127.0.0.1:0";
 
 /// Status code and body of a route.
-fn get(address: &str, route: &str) -> (u16, String) {
+pub fn get(address: &str, route: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(stream, "GET {route} HTTP/1.1\r\nhost: learner\r\nconnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
@@ -22,7 +22,7 @@ fn get(address: &str, route: &str) -> (u16, String) {
 }
 
 /// The address that a learner with a JSON log says it serves at.
-fn address(learner: &mut Learner) -> String {
+pub fn address(learner: &mut Learner) -> String {
     let logged = |learner: &Learner| {
         let log = learner.err();
         let records = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -91,7 +91,8 @@ fn a_learner_is_not_ready_while_it_has_too_few_rows() {
     let mut learner = run.start(&[ANY_PORT, "--json", "--min-rows=1000000", "--window-rows=1000000"]);
     let at = address(&mut learner);
     learner.until("filling", |_| counter(&at, "fogfall_window_rows") > 0);
-    assert_eq!(get(&at, "/readyz"), (503, "window: too few rows to train on yet\n".to_owned()));
+    let few = (503, "window: too few rows to train on yet\n".to_owned());
+    learner.until("it says so", |_| get(&at, "/readyz") == few);
     assert_eq!(get(&at, "/healthz").0, 200);
     learner.signal("TERM");
     learner.end().well();

@@ -4,7 +4,10 @@ use std::path::Path;
 
 use fogfall_testkit::{nats::NatsServer, redis_server::RedisServer};
 
-use crate::support::{Ended, Learner, Run};
+use crate::{
+    admin::{ANY_PORT, address, get},
+    support::{Ended, Learner, Run},
+};
 
 struct Servers {
     nats: NatsServer,
@@ -75,8 +78,14 @@ fn servers_that_are_not_there_are_waited_for_and_a_stop_ends_the_wait() {
     servers.nats.restart();
     learner.end().well();
     servers.nats.kill();
-    let mut learner = servers.learner(&run, dir.path(), "one", &["--resume", "latest"]);
+    let mut learner = servers.learner(&run, dir.path(), "one", &["--resume", "latest", "--json", ANY_PORT]);
     waits(&mut learner, "connecting to the bus");
+    let at = address(&mut learner);
+    assert_eq!(get(&at, "/healthz").0, 200, "nothing is wrong with it");
+    learner.until("it says what it waits for", |_| {
+        let (code, missing) = get(&at, "/readyz");
+        code == 503 && missing.starts_with("run: connecting to the bus fails and is tried again: ")
+    });
     learner.signal("TERM");
     learner.end().well();
 }
