@@ -16,7 +16,7 @@ use fogfall_testkit::{
 #[allow(dead_code, reason = "shared with the tests of all services")]
 mod support;
 
-use support::{Lead, Service, get, kuhn};
+use support::{Lead, RUN, Service, get, kuhn};
 
 /// Makes this program the actor.
 const AS_ACTOR: &str = "HANGING_ACTOR";
@@ -66,10 +66,14 @@ fn a_game_that_does_not_go_on_is_named_and_makes_the_actor_unhealthy() {
     let (thread, seed) = (record["thread"].as_u64().unwrap(), record["seed"].as_str().unwrap());
     let (_, body) = get(&at, "/healthz");
     assert!(body.starts_with(&format!("games: thread {thread} hangs in the game of seed {seed} for ")), "{body}");
-    let playing = || get(&at, "/metrics").1.lines().find_map(|l| l.strip_prefix("fogfall_games_total ")?.parse().ok());
-    let before: u64 = playing().unwrap();
-    actor.until("games of the other thread", |_| playing().unwrap() > before);
-    assert!(get(&at, "/metrics").1.contains("\nfogfall_hung_games_total 1\n"));
+    let counter = |name: &str| -> u64 {
+        let text = get(&at, "/metrics").1;
+        let series = format!("{name}{{role=\"actor\",run=\"{RUN}\"}} ");
+        text.lines().find_map(|line| line.strip_prefix(&series)?.parse().ok()).unwrap()
+    };
+    let before = counter("fogfall_games_total");
+    actor.until("games of the other thread", |_| counter("fogfall_games_total") > before);
+    assert_eq!(counter("fogfall_hung_games_total"), 1);
     // What hangs cannot be waited for.
     assert_eq!(actor.terminate().0, Some(1), "{}", actor.log());
 }

@@ -11,17 +11,24 @@ use anyhow::{Context, anyhow, bail};
 use fogfall_bus::BusError;
 use fogfall_game::{Game, GameVisitor, mix};
 use fogfall_net::Net;
-use fogfall_pipeline::{Pulse, StageCounts, Stages, Troubles, VersionedNet, WeightsCell};
+use fogfall_pipeline::{
+    FillFigures, FillWatch, Pulse, STUCK_AFTER, StageCounts, Stages, Troubles, VersionedNet, WeightsCell,
+};
 use fogfall_proto::Version;
-use fogfall_service::{admin::Vitals, shutdown::Stop};
+use fogfall_service::{
+    admin::Vitals,
+    metrics::{Metrics, Role},
+    shutdown::Stop,
+};
 use tokio::runtime::Runtime;
 
 use crate::{
     beginning::Beginning,
     board::Board,
-    cli::Order,
+    cli::{Flags, Order},
     evaluation::{Evaluation, EvaluationSettings},
     exact::RunFigures,
+    export::{Before, Export, Jobs},
     heartbeat,
     lockstep::Lockstep,
     output::Output,
@@ -33,14 +40,13 @@ use crate::{
     saver::Saver,
     shelf::Shelf,
     show::{Live, MetricsFile},
+    shown::StepTimes,
     supply::{Concurrent, Supply},
     train_loop::{TrainLoop, TrainLoopSettings, Trained},
 };
 
 /// How often the run is looked at.
 const TICK: Duration = Duration::from_millis(250);
-/// A train loop that does not go round for so long is stuck.
-const STUCK_AFTER: Duration = Duration::from_secs(120);
 /// Most time that matches may take to notice that the run ends.
 const MATCH_PATIENCE: Duration = Duration::from_secs(2);
 /// Stream of matches, below the run's seed.
@@ -106,8 +112,12 @@ impl<'a> Run<'a> {
         let begun = vitals.condition("run");
         let window_filled = Reporter::window_filled(&vitals);
         let shelf = Arc::new(Shelf::open(dir.games(), flags.run.games_kept));
+        let (counts, times, jobs) = (Arc::new(StageCounts::default()), StepTimes::default(), Jobs::at(&order.place));
+        let metrics = Metrics::of(Role::Learner, &beginning.manifest.run)?;
+        let export = Export::new(metrics, jobs, Before::of(&beginning), &counts, &times)?;
+        let opponent = game.experts().last().unwrap_or(&"random");
         // Before servers are waited for: whoever asks hears what is missing.
-        let mut output = Output::start(order, dir, &vitals, &shelf, game.experts().last().unwrap_or(&"random"))?;
+        let mut output = Output::start(order, dir, &vitals, &shelf, export, opponent)?;
         let patience = Patience {
             runtime,
             stop,
@@ -141,23 +151,20 @@ impl<'a> Run<'a> {
             facts.checkpoint = Some((saved, saver.written(saved)));
             facts.checkpoints = u64::from(order.checkpoint.is_none());
         }
-        let stages = Stages {
-            runtime: runtime.handle().clone(),
-            bus,
-            counts: Arc::new(StageCounts::default()),
-            troubles: patience.troubles,
-        };
+        let mut stages = Stages { counts, vitals: vitals.clone(), ..Stages::new(runtime.handle().clone(), bus) };
+        stages.troubles = patience.troubles;
         let weights = Arc::new(WeightsCell::new(first_weights(&beginning, epoch)?));
         let shared = Shared { stages, log: replay.log, intake: replay.intake, weights, epoch };
         let (pipeline, supply, meter) = start_playing(game, &beginning, order, &shared)?;
         let (evaluation_stop, train_stop) = (Stop::new(), Stop::new());
         let first = heartbeat::first(&beginning.manifest.run);
-        let pulse = Pulse::start(&shared.stages, first, &vitals, &train_stop);
+        let pulse = Pulse::start(&shared.stages, first, &train_stop);
         show_crew(order, &shared, &output)?;
         let places = Places { weights: &shared.weights, board: &board, shelf: &shelf };
         let evaluation = start_evaluation(game, &beginning, order, dir, places, &evaluation_stop)?;
         let step_log = flags.run.step_log.then(|| MetricsFile::open(dir.steps())).transpose()?;
-        let sources = Sources::of(order, &beginning, &shared, meter, &board)?;
+        let fill = jobs.ingests.then(|| FillWatch::start(&shared.stages, Arc::clone(&shared.log), log_capacity(flags)));
+        let sources = Sources::of(order, &beginning, &shared, meter, &board, fill)?;
         let reporter = Reporter::new(sources, &vitals, window_filled);
         saver.count(Box::new(reporter.totals()));
         let train = TrainLoop {
@@ -171,6 +178,7 @@ impl<'a> Run<'a> {
             runtime: shared.stages.runtime.clone(),
             saver,
             board: board.clone(),
+            times,
             step_log,
             heartbeat: vitals.heartbeat("train loop", STUCK_AFTER),
         }
@@ -239,6 +247,12 @@ impl<'a> Run<'a> {
         self.pulse.end();
         Ok(())
     }
+}
+
+/// What the replay log may hold.
+fn log_capacity(flags: &Flags) -> FillFigures {
+    let (log_capacity_rows, log_capacity_bytes) = (flags.log.log_rows, flags.log.log_bytes.0);
+    FillFigures { log_capacity_rows, log_capacity_bytes, ..FillFigures::default() }
 }
 
 fn first_weights(beginning: &Beginning, epoch: u32) -> anyhow::Result<VersionedNet> {

@@ -72,6 +72,8 @@ impl<G: Game> Lockstep<G> {
         let (rounds, stored) = (Arc::clone(&self.rounds), Arc::clone(&self.stored));
         PlayMeter {
             stats: Arc::new(move || rounds.stats()),
+            // A round with such a game does not end, and then nothing goes on.
+            hung: Arc::new(|_| Vec::new()),
             totals: Arc::new(move || *stored.lock().unwrap_or_else(PoisonError::into_inner)),
         }
     }
@@ -125,10 +127,9 @@ impl<G: Game> Lockstep<G> {
     /// Notes whose turn it is: the other side waits.
     fn turn(&self, plays: bool) {
         let mut intake = self.shared.intake.lock();
-        let set = |waiting: &mut Waiting, waits: bool| match (waits, waiting.since) {
-            (true, None) => waiting.since = Some(Instant::now()),
-            (false, Some(since)) => *waiting = Waiting { total: waiting.total + since.elapsed(), since: None },
-            _ => {}
+        let set = |waiting: &mut Waiting, waits: bool| match waits {
+            true => waiting.begin(Instant::now()),
+            false => waiting.end(),
         };
         set(&mut intake.sampling, plays);
         set(&mut intake.inserting, !plays);

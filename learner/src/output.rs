@@ -65,8 +65,8 @@ pub struct Output {
 }
 
 impl Output {
-    /// Begins to show a run to all but the terminal, whose live view begins with [`Output::take_screen`]. `opponent` is the
-    /// one to try the character against.
+    /// Begins to show a run, in `export` too, to all but the terminal, whose live view begins with [`Output::take_screen`].
+    /// `opponent` is the one to try the character against.
     ///
     /// # Errors
     /// If the metrics file or the address of the admin routes cannot be used.
@@ -75,12 +75,13 @@ impl Output {
         dir: &RunDir,
         vitals: &Vitals,
         shelf: &Arc<Shelf>,
+        export: Export,
         opponent: &str,
     ) -> anyhow::Result<Self> {
         let earlier = if dir.metrics().exists() { read_metrics(&dir.metrics())?.statuses } else { Vec::new() };
         let metrics_file = MetricsFile::open(dir.metrics())?;
         let event_file = order.flags.run.tensorboard.then(|| EventFile::create(&dir.tensorboard())).transpose()?;
-        let export = Export::new()?;
+        vitals.export(export.metrics())?;
         let page = || Arc::new(Page::new(order, dir, shelf, &earlier));
         let server = listener(order.admin_addr)?.map(|listener| Server::start(listener, page(), &export, vitals));
         let server = server.transpose()?;

@@ -10,7 +10,7 @@ use std::{
 use anyhow::ensure;
 use crossbeam_channel::bounded;
 use fogfall_game::{Game, GameInfo, mix};
-use fogfall_pipeline::{Intake, Outlet, SelfPlay, SelfPlaySettings, SelfPlayStats, Stages, Storing, WeightsCell};
+use fogfall_pipeline::{Hung, Intake, Outlet, SelfPlay, SelfPlaySettings, SelfPlayStats, Stages, Storing, WeightsCell};
 use fogfall_replay::ReplayLog;
 use fogfall_service::{host, shutdown::Stop};
 
@@ -48,6 +48,8 @@ pub struct Shared {
 pub struct PlayMeter {
     /// What was done and how long it waited.
     pub stats: Arc<dyn Fn() -> SelfPlayStats + Send + Sync>,
+    /// The threads that have not gone on for so long.
+    pub hung: Arc<dyn Fn(Duration) -> Vec<Hung> + Send + Sync>,
     /// What a checkpoint counts of this start; its time is left at 0.
     pub totals: Arc<dyn Fn() -> Totals + Send + Sync>,
 }
@@ -112,12 +114,14 @@ impl Pipeline {
             let rows = move || counts.followed_rows.load(Relaxed) + counts.skipped_rows.load(Relaxed);
             return PlayMeter {
                 stats: Arc::new(SelfPlayStats::default),
+                hung: Arc::new(|_| Vec::new()),
                 totals: Arc::new(move || Totals { rows: rows(), ..Totals::default() }),
             };
         };
-        let (self_play, played) = (Arc::clone(&play.self_play), Arc::clone(&play.self_play));
+        let [self_play, watched, played] = [&play.self_play; 3].map(Arc::clone);
         PlayMeter {
             stats: Arc::new(move || self_play.stats()),
+            hung: Arc::new(move |after| watched.hung(after)),
             totals: Arc::new(move || {
                 let played = played.stats().counts;
                 Totals {

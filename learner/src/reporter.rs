@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fogfall_pipeline::{Intake, IntakeStatus, PlayFigures, RecentPlay, SelfPlayStats, Stages, Trouble, Waiting};
+use fogfall_pipeline::{
+    FillWatch, HungGames, IngestFigures, Intake, IntakeStatus, PlayFigures, PublishFigures, RecentPlay, STUCK_AFTER,
+    SelfPlayStats, Stages, Trouble, Waiting,
+};
 use fogfall_proto::Manifest;
 use fogfall_service::admin::{Condition, Heartbeat, Vitals};
 
@@ -18,13 +21,11 @@ use crate::{
     cli::{Flags, Order},
     pipeline::{PlayMeter, Shared, play_threads},
     resume::Totals,
-    status::{Phase, Status, TRAIN, Wait},
+    status::{PLAY, Phase, Status, TRAIN, Wait},
 };
 
 /// Rates are taken over this time.
 const RATE_TIME: Duration = Duration::from_secs(5);
-/// Self-play that does nothing for so long, and waits for nobody, is stuck.
-const STUCK_AFTER: Duration = Duration::from_secs(120);
 /// Shorter waits are part of normal running.
 const SHOWN_WAIT: Duration = Duration::from_millis(500);
 
@@ -52,6 +53,8 @@ pub struct Sources {
     pub play: PlayMeter,
     /// Train and evaluation thread.
     pub board: Board,
+    /// How full bus and log are, if rows are stored here.
+    pub fill: Option<FillWatch>,
 }
 
 impl Sources {
@@ -65,6 +68,7 @@ impl Sources {
         shared: &Shared,
         play: PlayMeter,
         board: &Board,
+        fill: Option<FillWatch>,
     ) -> std::io::Result<Self> {
         Ok(Self {
             manifest: beginning.manifest.clone(),
@@ -78,7 +82,16 @@ impl Sources {
             stages: shared.stages.clone(),
             play,
             board: board.clone(),
+            fill,
         })
+    }
+
+    /// In lockstep nothing is published: the train loop stores what was played.
+    fn publish_figures(&self, stats: &SelfPlayStats) -> PublishFigures {
+        match self.flags.lockstep.lockstep {
+            true => PublishFigures::default(),
+            false => PublishFigures::of(stats, &self.stages.counts),
+        }
     }
 
     /// In lockstep the ratio follows from games and steps.
@@ -102,8 +115,15 @@ pub struct Reporter {
     began: Instant,
     samples: VecDeque<Sample>,
     phase: Phase,
-    play_beat: Heartbeat,
+    /// Where it plays itself.
+    play: Option<PlaySigns>,
     window_filled: Condition,
+}
+
+/// Whether playing goes on.
+struct PlaySigns {
+    beat: Heartbeat,
+    hung: HungGames,
 }
 
 impl Reporter {
@@ -116,12 +136,14 @@ impl Reporter {
 
     /// A reporter of a run that begins now.
     pub fn new(sources: Sources, vitals: &Vitals, window_filled: Condition) -> Self {
+        // Playing that does nothing for so long, and waits for nobody, is stuck.
+        let signs = || PlaySigns { beat: vitals.heartbeat(PLAY, STUCK_AFTER), hung: HungGames::none(vitals) };
         Self {
+            play: (sources.threads > 0).then(signs),
             sources,
             began: Instant::now(),
             samples: VecDeque::new(),
             phase: Phase::Starting,
-            play_beat: vitals.heartbeat("self-play", STUCK_AFTER),
             window_filled,
         }
     }
@@ -174,6 +196,7 @@ impl Reporter {
         let elapsed = self.began.elapsed();
         let totals = self.totals()();
         let oldest = self.sample(stats, totals.rows, facts.step);
+        let hung_games = self.play.as_mut().map_or(0, |play| play.hung.look(&(self.sources.play.hung)(STUCK_AFTER)));
         let sources = &self.sources;
         let seconds = oldest.at.elapsed().as_secs_f64().max(1e-3);
         let rate = |new: u64, old: u64| (new - old) as f64 / seconds;
@@ -209,6 +232,10 @@ impl Reporter {
                 / sources.flags.run.slots as f64)
                 .min(1.0),
             play: PlayFigures::of(&stats),
+            hung_games,
+            publish: sources.publish_figures(&stats),
+            ingest: IngestFigures::of(counts, intake.inserting),
+            fill: sources.fill.as_ref().map(FillWatch::now).unwrap_or_default(),
             effective_worlds: (sources.flags.search.belief == "reach")
                 .then_some(recent.effective_worlds.unwrap_or(f64::NAN)),
             pool_worlds: sources.flags.search.belief_pool.into(),
@@ -236,6 +263,7 @@ impl Reporter {
             train_seconds: facts.train_seconds,
             weights_version: facts.weights.map_or_else(String::new, |version| version.to_string()),
             weights_published: facts.weights_published,
+            weights_refused: counts.weights_refused.load(Relaxed),
             weights_bytes: facts.weights_bytes,
             checkpoint_step: facts.checkpoint.map(|(version, _)| version.step),
             checkpoint_age_s: facts.checkpoint.map(|(_, written)| written.elapsed().as_secs_f64()),
@@ -259,8 +287,8 @@ impl Reporter {
     fn sample(&mut self, stats: SelfPlayStats, rows: u64, step: u64) -> Sample {
         let now = Instant::now();
         let idle = self.samples.back().is_some_and(|s| s.stats.counts == stats.counts);
-        if !idle || stats.waiting > 0 || self.sources.threads == 0 {
-            self.play_beat.beat();
+        if let Some(play) = self.play.as_ref().filter(|_| !idle || stats.waiting > 0) {
+            play.beat.beat();
         }
         self.samples.push_back(Sample { at: now, stats, rows, step });
         while self.samples.len() > 2 && now - self.samples[1].at >= RATE_TIME {
@@ -305,7 +333,7 @@ fn waits(
     };
     let blocked = stats.blocked.div_f64(threads.max(1) as f64);
     vec![
-        wait("self-play", room, lasts.filter(|_| stats.waiting > 0), blocked),
+        wait(PLAY, room, lasts.filter(|_| stats.waiting > 0), blocked),
         wait(TRAIN, "rows from self-play", now(intake.sampling), intake.sampling.elapsed()),
     ]
 }
@@ -316,3 +344,7 @@ fn resident_bytes() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm").ok();
     pages.and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok()).unwrap_or(0) * PAGE
 }
+
+#[cfg(test)]
+#[path = "reporter_tests.rs"]
+mod tests;

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use fogfall_service::metrics::{Histogram, Name, histogram, names};
+
 use crate::{
     status::{Losses, TrainSeconds},
     train::StepReport,
@@ -66,6 +68,26 @@ impl Shown {
             policy_agreement: mean(sums.policy_agreement),
             staleness: mean(sums.staleness),
         })
+    }
+}
+
+/// How long steps and checkpoints took, and how old what steps drew was.
+#[derive(Clone, Debug)]
+pub struct StepTimes {
+    /// Seconds of a step.
+    pub step: Histogram,
+    /// Seconds of a checkpoint.
+    pub checkpoint: Histogram,
+    /// Train steps since the weights that made a row, for each row drawn.
+    pub staleness: Histogram,
+}
+
+impl Default for StepTimes {
+    fn default() -> Self {
+        let made = |name: Name| histogram(name).expect("the list of names has it as a histogram");
+        let [step, checkpoint, staleness] =
+            [names::STEP_SECONDS, names::CHECKPOINT_SECONDS, names::STALENESS].map(made);
+        Self { step, checkpoint, staleness }
     }
 }
 

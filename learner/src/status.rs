@@ -1,9 +1,11 @@
 //! What a run looks like at one moment: the one record behind the live view, the log line, `--json`, `metrics.jsonl`,
 //! the plots and the status page. A record written by an older learner still reads: fields it lacks take their default.
 
-use fogfall_pipeline::PlayFigures;
+use fogfall_pipeline::{FillFigures, IngestFigures, PlayFigures, PublishFigures};
 use serde::{Deserialize, Deserializer, Serialize};
 
+/// The stage that plays, as [`Wait::stage`] names it.
+pub const PLAY: &str = "self-play";
 /// The stage that takes train steps, as [`Wait::stage`] names it.
 pub const TRAIN: &str = "train";
 
@@ -197,6 +199,14 @@ pub struct Status {
     pub batch_fill: f64,
     /// What searches of this start did, and their trees; all 0 where actors play.
     pub play: PlayFigures,
+    /// Games of this start that did not go on, each a thread lost.
+    pub hung_games: u64,
+    /// Trajectories on their way to the bus; all 0 where actors play, and in lockstep.
+    pub publish: PublishFigures,
+    /// Trajectories from the bus into the replay log; all 0 where other processes ingest.
+    pub ingest: IngestFigures,
+    /// How full bus and replay log are; all 0 where other processes ingest.
+    pub fill: FillFigures,
     /// Mean effective sample size of the pools of worlds of recent searches; not a number before the first, none if
     /// searches have no pools.
     pub effective_worlds: Option<f64>,
@@ -258,6 +268,8 @@ pub struct Status {
     pub weights_version: String,
     /// Publications so far.
     pub weights_published: u64,
+    /// Weights of this start that came back and could not be used.
+    pub weights_refused: u64,
     /// Bytes of the weights last published.
     pub weights_bytes: u64,
     /// Train step of the last checkpoint.

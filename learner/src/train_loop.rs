@@ -23,7 +23,7 @@ use crate::{
     cli::Order,
     saver::Saver,
     show::MetricsFile,
-    shown::{PhaseClock, Shown},
+    shown::{PhaseClock, Shown, StepTimes},
     supply::Supply,
     train::{Batch, StepReport, Trainer},
 };
@@ -100,6 +100,8 @@ pub struct TrainLoop {
     pub saver: Saver,
     /// Where facts go.
     pub board: Board,
+    /// Where times are counted.
+    pub times: StepTimes,
     /// Where each step is written down, if anywhere.
     pub step_log: Option<MetricsFile>,
     /// Beats while the loop goes round, waiting or not.
@@ -175,7 +177,7 @@ impl TrainLoop {
             self.sample(&mut draw)?;
             clock.was(|seconds| &mut seconds.sample);
             let report = self.step(&draw, &mut calibration);
-            clock.was(|seconds| &mut seconds.step);
+            self.times.step.observe(clock.was(|seconds| &mut seconds.step).as_secs_f64());
             self.supply.used_batch();
             self.write_down(&report);
             shown.add(&report, draw.mean_staleness());
@@ -206,6 +208,7 @@ impl TrainLoop {
         let (step, batches) = (self.trainer.steps(), self.trainer.steps() + self.trainer.skipped());
         let mut rng = stream(self.settings.seed, &[BATCH_STREAM, batches]);
         let Draw { slots, batch, staleness, outcomes } = draw;
+        let stale = self.times.staleness.local();
         let rows = self.settings.batch_rows;
         let mut state = self.intake.lock();
         state.window.sample(&mut rng, rows, slots).context("a window that may be sampled is not empty")?;
@@ -225,6 +228,8 @@ impl TrainLoop {
             outcomes.extend(drawn().map(|row| row.value()));
         }
         drop(state);
+        // It joins the others when it is dropped: once for all rows.
+        staleness.iter().for_each(|&steps| stale.observe(steps as f64));
         self.intake.sampled(rows as u64);
         Ok(())
     }
@@ -318,7 +323,9 @@ impl TrainLoop {
     }
 
     fn save(&self, done: &mut Done) -> anyhow::Result<()> {
+        let began = Instant::now();
         let version = self.saver.save(&self.trainer, self.epoch, self.ordinal, self.supply.for_checkpoint()?)?;
+        self.times.checkpoint.observe(began.elapsed().as_secs_f64());
         done.saved_step = version.step;
         let mut facts = self.board.lock();
         facts.checkpoint = Some((version, Instant::now()));
@@ -343,3 +350,7 @@ impl Trained {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "train_loop_tests.rs"]
+mod tests;

@@ -58,6 +58,7 @@ pub struct Process {
     /// Drawn anew at each start: no other process ever has the same.
     pub life: u64,
     runtime: Runtime,
+    counts: Arc<StageCounts>,
     troubles: Arc<Troubles>,
     status: Arc<Mutex<serde_json::Value>>,
     pulse: OnceCell<Pulse>,
@@ -65,17 +66,23 @@ pub struct Process {
 }
 
 impl Process {
-    /// Begins to log, to listen to signals and to serve the admin routes. `tool` is what the service needs besides bus and
-    /// manifest.
+    /// Begins to log, to listen to signals and to serve the admin routes. Its stages count in `counts`; `tool` is what the
+    /// service needs besides bus and manifest.
     ///
     /// # Errors
     /// If the system does not let it, or the address of the admin routes cannot be used.
-    pub fn start(order: &Order, metrics: &Metrics, tool: &'static str) -> anyhow::Result<Self> {
+    pub fn start(
+        order: &Order,
+        metrics: &Metrics,
+        counts: &Arc<StageCounts>,
+        tool: &'static str,
+    ) -> anyhow::Result<Self> {
         let format = if order.process.json { LogFormat::Json } else { LogFormat::Text };
         telemetry::init(format, std::env::var(telemetry::FILTER_ENV).ok().as_deref())?;
         let stop = Stop::new();
         listen(&stop, order.grace())?;
         let vitals = Vitals::new();
+        vitals.export(metrics)?;
         // Before anybody can ask.
         let [bus, manifest, tool] = ["bus", "manifest", tool].map(|name| vitals.condition(name));
         let status: Arc<Mutex<serde_json::Value>> = Arc::default();
@@ -101,6 +108,7 @@ impl Process {
             vitals,
             life: RandomState::new().hash_one(std::process::id()),
             runtime: tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?,
+            counts: Arc::clone(counts),
             troubles: Arc::default(),
             status,
             pulse: OnceCell::new(),
@@ -111,7 +119,7 @@ impl Process {
     /// Begins to say on the bus that this process lives.
     pub fn live(&self, bus: &Arc<dyn Bus>, run: &str, role: Role) {
         let first = Heartbeat::new(run, role, self.life, &host::name());
-        self.pulse.get_or_init(|| Pulse::start(&self.stages(bus), first, &self.vitals, &self.stop));
+        self.pulse.get_or_init(|| Pulse::start(&self.stages(bus), first, &self.stop));
     }
 
     /// Ends in good order, and says so.
@@ -133,10 +141,10 @@ impl Process {
     /// Stages on this process's runtime.
     pub fn stages(&self, bus: &Arc<dyn Bus>) -> Stages {
         Stages {
-            runtime: self.runtime.handle().clone(),
-            bus: Arc::clone(bus),
-            counts: Arc::new(StageCounts::default()),
+            counts: Arc::clone(&self.counts),
             troubles: Arc::clone(&self.troubles),
+            vitals: self.vitals.clone(),
+            ..Stages::new(self.runtime.handle().clone(), Arc::clone(bus))
         }
     }
 

@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use anyhow::{Context, bail, ensure};
 use fogfall_bus::Bus;
 use fogfall_game::GameSet;
-use fogfall_pipeline::{Preset, Stages, Storing};
+use fogfall_pipeline::{FillFigures, FillWatch, Preset, Stages, Storing};
 use fogfall_proto::{Manifest, Role};
 use fogfall_replay::{RedisLog, ReplayError};
 
@@ -31,8 +31,8 @@ const TICK: Duration = Duration::from_millis(250);
 /// # Errors
 /// If the replay log cannot be used as it is, or the stage has died.
 pub fn run<S: GameSet>(order: &IngestOrder, seams: &Seams) -> anyhow::Result<()> {
-    let mut meter = Meter::new()?;
-    let process = Process::start(&order.order, meter.metrics(), "replay log")?;
+    let mut meter = Meter::new(&order.order.process.run)?;
+    let process = Process::start(&order.order, meter.metrics(), meter.counts(), "replay log")?;
     join::<S>(order, &process, &mut meter, seams)?;
     process.end();
     Ok(())
@@ -43,18 +43,18 @@ fn join<S: GameSet>(order: &IngestOrder, process: &Process, meter: &mut Meter, s
     let Some(bus) = connect(process, &order.order, seams)? else { return Ok(()) };
     process.live(&bus, &order.order.process.run, Role::Ingester);
     let Some(manifest) = await_manifest(process, &bus)? else { return Ok(()) };
-    let Some(mut storing) = open_log::<S>(process, order, &manifest)? else { return Ok(()) };
+    let Some((mut storing, capacity)) = open_log::<S>(process, order, &manifest)? else { return Ok(()) };
     storing.log = (seams.log)(storing.log);
     meter.begin(&manifest);
-    ingest(process, &bus, storing, meter)
+    ingest(process, &bus, storing, capacity, meter)
 }
 
-/// Opens the run's replay log; `None` if the process is to stop first.
+/// Opens the run's replay log, and says what it may hold; `None` if the process is to stop first.
 fn open_log<S: GameSet>(
     process: &Process,
     order: &IngestOrder,
     manifest: &Manifest,
-) -> anyhow::Result<Option<Storing>> {
+) -> anyhow::Result<Option<(Storing, FillFigures)>> {
     // Rows are bytes here: a game that this program does not know has no defaults, and that is all.
     let game = S::with(&manifest.game, manifest.rules.as_deref(), Preset).unwrap_or_else(|_| BTreeMap::new());
     // A run's mistakes are not the user's.
@@ -70,29 +70,31 @@ fn open_log<S: GameSet>(
         opened.met();
         tracing::info!(run = manifest.run, rows = flags.log_rows, bytes = flags.log_bytes.0, "opened the replay log");
     }
-    Ok(log.map(|log| Storing {
-        manifest: manifest.clone(),
-        log: Arc::new(log),
-        stale_after_steps: flags.stale_after_steps,
-    }))
+    let (log_capacity_rows, log_capacity_bytes) = (flags.log_rows, flags.log_bytes.0);
+    let capacity = FillFigures { log_capacity_rows, log_capacity_bytes, ..FillFigures::default() };
+    let stale_after_steps = flags.stale_after_steps;
+    Ok(log.map(|log| (Storing { manifest: manifest.clone(), log: Arc::new(log), stale_after_steps }, capacity)))
 }
 
-fn ingest(process: &Process, bus: &Arc<dyn Bus>, storing: Storing, meter: &mut Meter) -> anyhow::Result<()> {
-    let (stages, log): (Stages, _) = (process.stages(bus), Arc::clone(&storing.log));
+fn ingest(
+    process: &Process,
+    bus: &Arc<dyn Bus>,
+    storing: Storing,
+    capacity: FillFigures,
+    meter: &mut Meter,
+) -> anyhow::Result<()> {
+    let stages: Stages = process.stages(bus);
+    let fill = FillWatch::start(&stages, Arc::clone(&storing.log), capacity);
     let thread = stages.ingest_beside_others(storing, process.stop.clone())?;
     tracing::info!("ingesting");
     let mut died = false;
     while !died && !process.stop.wait(TICK) {
-        if meter.is_time_to_ask() {
-            // It is shown and no more: who does not answer now is a trouble of the stage already.
-            meter.fill(process.ask(bus.fill()).and_then(Result::ok), process.ask(log.bounds()).and_then(Result::ok));
-        }
-        process.show(meter.look(&stages));
+        process.show(meter.look(&stages, fill.now()));
         // In this order: a stop may come between the two looks.
         died = thread.is_finished() && process.stop.reason().is_none();
     }
     ensure!(thread.join().is_ok(), "the ingest stage has died; its panic is in the log");
-    process.show(meter.look(&stages));
+    process.show(meter.look(&stages, fill.now()));
     meter.say("stopped");
     if died {
         bail!("the ingest stage has ended and nobody stopped it");

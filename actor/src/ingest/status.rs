@@ -3,20 +3,18 @@
 //! Counts are of this process's life. Every delivery is one of stored, duplicate, stale, refused and handed back.
 
 use std::{
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use fogfall_bus::Fill;
-use fogfall_pipeline::Stages;
+use fogfall_pipeline::{FillFigures, IngestFigures, IngestMetrics, StageCounts, Stages, WaitMetrics, Waiting};
 use fogfall_proto::{Heartbeat, Manifest, PartCounts};
-use fogfall_replay::Bounds;
-use fogfall_service::metrics::{IntGauge, Metrics, MetricsError, Total, names};
+use fogfall_service::metrics::{Metrics, MetricsError, Role};
 use serde::Serialize;
 
 use crate::cluster::Report;
 
-/// A log line this often; before it, the servers are asked how full they are.
+/// A log line this often.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// An ingester at one moment. Rates are over the time since the last log line.
@@ -42,6 +40,8 @@ pub struct Status {
     pub refused: u64,
     /// Times that the log did not take a game and it was handed back.
     pub retries: u64,
+    /// Deliveries that were not the first of their game.
+    pub redeliveries: u64,
     /// Games on the bus when it was last asked.
     pub waiting_parts: u64,
     /// Their bytes.
@@ -63,11 +63,9 @@ impl Report for Status {
 /// Makes the record and shows it.
 pub struct Meter {
     metrics: Metrics,
-    /// stored, duplicate, stale, refused, retried
-    parts: [Total; 5],
-    rows: Total,
-    bus_bytes: IntGauge,
-    log_bytes: IntGauge,
+    counts: Arc<StageCounts>,
+    ingest: IngestMetrics,
+    waits: WaitMetrics,
     began: Instant,
     /// When the last line was said, with the rows then.
     line: (Instant, u64),
@@ -75,28 +73,32 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// A meter that has seen nothing yet.
+    /// A meter of a process of this run that has seen nothing yet.
     ///
     /// # Errors
     /// [`MetricsError`].
-    pub fn new() -> Result<Self, MetricsError> {
-        let metrics = Metrics::new()?;
-        let outcomes = ["stored", "duplicate", "stale", "refused", "retried"];
+    pub fn new(run: &str) -> Result<Self, MetricsError> {
+        let (metrics, counts) = (Metrics::of(Role::Ingester, run)?, Arc::new(StageCounts::default()));
+        let [waits] = WaitMetrics::of(&metrics, ["ingest"])?;
         Ok(Self {
-            parts: metrics.counters(names::PARTS_SETTLED, outcomes)?.map(Total::from),
-            rows: metrics.counter(names::ROWS_STORED)?.into(),
-            bus_bytes: metrics.whole_gauge(names::BUS_BYTES)?,
-            log_bytes: metrics.whole_gauge(names::LOG_BYTES)?,
+            ingest: IngestMetrics::new(&metrics, &counts)?,
+            waits,
             began: Instant::now(),
             line: (Instant::now(), 0),
             status: Status::default(),
             metrics,
+            counts,
         })
     }
 
     /// The registry.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// What the process's stages count in.
+    pub fn counts(&self) -> &Arc<StageCounts> {
+        &self.counts
     }
 
     /// Ingesting begins.
@@ -106,35 +108,14 @@ impl Meter {
         self.line = (self.began, 0);
     }
 
-    /// True if a line is due.
-    pub fn is_time_to_ask(&self) -> bool {
-        self.line.0.elapsed() >= LINE_EVERY
-    }
-
-    /// Notes how full the servers are; what did not answer stays as it was.
-    pub fn fill(&mut self, bus: Option<Fill>, log: Option<Bounds>) {
-        let gauge = |gauge: &IntGauge, bytes: u64| gauge.set(i64::try_from(bytes).unwrap_or(i64::MAX));
-        if let Some(fill) = bus {
-            (self.status.waiting_parts, self.status.waiting_bytes) = (fill.parts, fill.bytes);
-            gauge(&self.bus_bytes, fill.bytes);
-        }
-        if let Some(bounds) = log {
-            self.status.log_rows = bounds.rows();
-            gauge(&self.log_bytes, bounds.bytes);
-        }
-    }
-
     /// Brings everything up to date, says a line if it is time, and returns the record.
-    pub fn look(&mut self, stages: &Stages) -> &Status {
-        let counts = &stages.counts;
-        let all = [&counts.stored, &counts.store_duplicates, &counts.stale, &counts.refused, &counts.store_retries];
-        let [stored, duplicates, stale, refused, retries] = all.map(|count: &AtomicU64| count.load(Relaxed));
-        let rows = counts.stored_rows.load(Relaxed);
-        for (counter, total) in self.parts.iter_mut().zip([stored, duplicates, stale, refused, retries]) {
-            counter.set(total);
-        }
-        self.rows.set(rows);
+    pub fn look(&mut self, stages: &Stages, fill: FillFigures) -> &Status {
+        let figures = IngestFigures::of(&self.counts, Waiting::default());
+        self.ingest.set(&figures);
+        self.ingest.fill(&fill);
+        self.waits.set(figures.waits_s, figures.waited_s);
         let (since, before) = self.line;
+        let IngestFigures { stored, duplicates, stale, refused, retries, redeliveries, rows, .. } = figures;
         self.status = Status {
             elapsed_s: self.began.elapsed().as_secs_f64(),
             stored,
@@ -144,10 +125,14 @@ impl Meter {
             stale,
             refused,
             retries,
+            redeliveries,
+            waiting_parts: fill.bus_parts,
+            waiting_bytes: fill.bus_bytes,
+            log_rows: fill.log_rows,
             troubles: stages.troubles.now().iter().map(|t| format!("{}: {}", t.what, t.reason)).collect(),
             ..std::mem::take(&mut self.status)
         };
-        if self.is_time_to_ask() {
+        if since.elapsed() >= LINE_EVERY {
             self.say("ingest");
             self.line = (Instant::now(), rows);
         }
@@ -172,5 +157,29 @@ impl Meter {
             trouble,
             "{what}"
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fogfall_bus::{MemoryBus, MemoryBusSettings};
+    use fogfall_service::{
+        admin::Vitals,
+        metrics::{exported, names},
+    };
+
+    use super::*;
+
+    #[test]
+    fn an_ingester_exports_what_the_list_says_and_nothing_else() {
+        let mut meter = Meter::new("r").unwrap();
+        let vitals = Vitals::new();
+        vitals.export(meter.metrics()).unwrap();
+        let _beat = vitals.heartbeat("ingest", Duration::from_secs(1));
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let bus = Arc::new(MemoryBus::new(MemoryBusSettings::default()));
+        meter.look(&Stages::new(runtime.handle().clone(), bus), FillFigures::default());
+        let text = meter.metrics().encode().unwrap();
+        assert_eq!(exported(&text), names::of(Role::Ingester).map(|name| name.name).collect());
     }
 }

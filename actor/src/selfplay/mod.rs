@@ -46,8 +46,8 @@ const UNTRAINED_SEED: u64 = 1;
 /// # Errors
 /// If the run cannot be played here, or a stage has died.
 pub fn run<S: GameSet>(order: &PlayOrder, seams: &Seams) -> anyhow::Result<()> {
-    let meter = Meter::new()?;
-    let process = Process::start(&order.order, meter.metrics(), "weights")?;
+    let meter = Meter::new(&order.order.process.run)?;
+    let process = Process::start(&order.order, meter.metrics(), meter.counts(), "weights")?;
     join::<S>(order, &process, meter, seams)?;
     process.end();
     Ok(())
@@ -96,7 +96,7 @@ impl GameVisitor for Play<'_> {
         let mut news = News::of(&bus, game.info(), manifest, process.life);
         loop {
             say_job(&job, news.manifest(), weights.version);
-            meter.begin(process, news.manifest(), job.settings.threads);
+            meter.begin(&process.vitals, news.manifest(), job.settings.threads, job.hung_after);
             let crew = Crew::start(&game, &job, weights, stats, stages.clone(), process)?;
             let left = crew.play(process, &mut meter, &mut news)?;
             let Some(changed) = left.changed else { return Ok(()) };

@@ -3,33 +3,31 @@
 //! Counts are of this process's life, and balance: `parts = published + duplicates + lost + waiting to be published`.
 
 use std::{
-    collections::BTreeSet,
-    sync::atomic::Ordering::Relaxed,
+    sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
 };
 
-use fogfall_pipeline::{Hung, PlayFigures, PlayMetrics, SelfPlayStats, Stages, Trouble, WeightsCell};
+use fogfall_pipeline::{
+    Hung, HungGames, PlayFigures, PlayMetrics, PlayWindow, PublishFigures, PublishMetrics, STUCK_AFTER, SelfPlayStats,
+    StageCounts, Stages, Trouble, WaitMetrics, WeightsCell, WeightsMetrics,
+};
 use fogfall_proto::{Failing, Heartbeat, Manifest, PartCounts, ROOM_ON_THE_BUS, Version, Wait};
 use fogfall_service::{
     admin,
-    metrics::{IntCounter, IntGauge, Metrics, MetricsError, Total, names},
+    metrics::{Metrics, MetricsError, Role},
 };
 use serde::{Serialize, Serializer};
 
-use crate::cluster::{Process, Report};
+use crate::cluster::Report;
 
 /// A log line this often.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// Nobody looks at self-play for so long unless the process is stuck.
-const STUCK_AFTER: Duration = Duration::from_secs(120);
 
 /// Figures of all stages at one time.
 pub struct Seen {
     stats: SelfPlayStats,
-    published: u64,
-    duplicates: u64,
-    retries: u64,
-    publish_lost: u64,
+    publish: PublishFigures,
+    weights_refused: u64,
     /// The newest weights held.
     pub weights: Version,
     hung: Vec<Hung>,
@@ -41,11 +39,9 @@ impl Seen {
     pub fn of(stats: SelfPlayStats, hung: Vec<Hung>, stages: &Stages, weights: &WeightsCell) -> Self {
         let counts = &stages.counts;
         Self {
+            publish: PublishFigures::of(&stats, counts),
+            weights_refused: counts.weights_refused.load(Relaxed),
             stats,
-            published: counts.published.load(Relaxed),
-            duplicates: counts.publish_duplicates.load(Relaxed),
-            retries: counts.publish_retries.load(Relaxed),
-            publish_lost: counts.publish_lost.load(Relaxed),
             weights: weights.newest().version,
             hung,
             troubles: stages.troubles.now(),
@@ -87,6 +83,12 @@ pub struct Status {
     pub rows_per_s: f64,
     /// What its searches did, and their trees.
     pub play: PlayFigures,
+    /// Mean effective sample size of the pools of worlds of recent searches; none if they have none.
+    pub effective_worlds: Option<f64>,
+    /// Share of these pools that were refilled, 0 to 1.
+    pub refilled_pools: Option<f64>,
+    /// Mean standard deviation of the values that the simulations of a recent search brought to the root.
+    pub world_disagreement: Option<f64>,
     /// Trajectories that the bus stored.
     pub published: u64,
     /// Trajectories that the bus had already: it was asked twice.
@@ -95,6 +97,8 @@ pub struct Status {
     pub lost: u64,
     /// Publications that the bus did not take and that were made again.
     pub retries: u64,
+    /// Trajectories that wait to be published.
+    pub outbox: u64,
     /// Seconds that threads waited for room, of all threads together.
     pub blocked_s: f64,
     /// What threads wait for now.
@@ -107,11 +111,6 @@ pub struct Status {
     pub hung_s: f64,
     /// What does not work now and is tried again.
     pub troubles: Vec<String>,
-}
-
-fn in_words(hung: &Hung) -> String {
-    let Hung { thread, seed, lasts } = hung;
-    format!("thread {thread} hangs in the game of seed {seed:016x} for {} s", lasts.as_secs())
 }
 
 fn as_text<S: Serializer>(version: &Version, serializer: S) -> Result<S::Ok, S::Error> {
@@ -134,45 +133,46 @@ impl Report for Status {
 /// Makes the record and shows it.
 pub struct Meter {
     metrics: Metrics,
-    games: Total,
+    counts: Arc<StageCounts>,
     play: PlayMetrics,
-    /// stored, duplicate, lost, retried
-    parts: [Total; 4],
-    weights_epoch: IntGauge,
-    weights_step: IntGauge,
-    hung_games: IntCounter,
-    /// Those counted so far, by thread and seed.
-    known_hung: BTreeSet<(usize, u64)>,
-    beat: Option<admin::Heartbeat>,
-    health: Option<admin::Condition>,
+    publish: PublishMetrics,
+    weights: WeightsMetrics,
+    waits: WaitMetrics,
+    window: PlayWindow,
+    /// Of playing, once it has begun.
+    signs: Option<Signs>,
     began: Instant,
     /// When the last line was said, with games and rows then.
     line: (Instant, u64, u64),
     status: Status,
 }
 
+/// Whether playing goes on.
+struct Signs {
+    beat: admin::Heartbeat,
+    hung: HungGames,
+}
+
 impl Meter {
-    /// A meter that has seen nothing yet.
+    /// A meter of a process of this run that has seen nothing yet.
     ///
     /// # Errors
     /// [`MetricsError`].
-    pub fn new() -> Result<Self, MetricsError> {
-        let metrics = Metrics::new()?;
-        let outcomes = ["stored", "duplicate", "lost", "retried"];
+    pub fn new(run: &str) -> Result<Self, MetricsError> {
+        let (metrics, counts) = (Metrics::of(Role::Actor, run)?, Arc::new(StageCounts::default()));
+        let [waits] = WaitMetrics::of(&metrics, ["self-play"])?;
         Ok(Self {
-            games: metrics.counter(names::GAMES)?.into(),
             play: PlayMetrics::new(&metrics)?,
-            parts: metrics.counters(names::PARTS_PUBLISHED, outcomes)?.map(Total::from),
-            weights_epoch: metrics.whole_gauge(names::WEIGHTS_EPOCH)?,
-            weights_step: metrics.whole_gauge(names::WEIGHTS_STEP)?,
-            hung_games: metrics.counter(names::HUNG_GAMES)?,
-            known_hung: BTreeSet::new(),
-            beat: None,
-            health: None,
+            publish: PublishMetrics::new(&metrics, &counts)?,
+            weights: WeightsMetrics::new(&metrics, &counts)?,
+            waits,
+            window: PlayWindow::default(),
+            signs: None,
             began: Instant::now(),
             line: (Instant::now(), 0, 0),
             status: Status::default(),
             metrics,
+            counts,
         })
     }
 
@@ -181,13 +181,18 @@ impl Meter {
         &self.metrics
     }
 
-    /// Playing begins, or begins anew by other settings.
-    pub fn begin(&mut self, process: &Process, manifest: &Manifest, threads: usize) {
+    /// What the process's stages count in.
+    pub fn counts(&self) -> &Arc<StageCounts> {
+        &self.counts
+    }
+
+    /// Playing begins, or begins anew by other settings. A thread may take so long for what it does in one go.
+    pub fn begin(&mut self, vitals: &admin::Vitals, manifest: &Manifest, threads: usize, hung_after: Duration) {
         (self.status.run, self.status.game) = (manifest.run.clone(), manifest.game.clone());
         self.status.threads = threads;
-        if self.beat.is_none() {
-            self.beat = Some(process.vitals.heartbeat("self-play", STUCK_AFTER));
-            self.health = Some(process.vitals.healthy("games"));
+        if self.signs.is_none() {
+            let beat = vitals.heartbeat("self-play", hung_after.max(STUCK_AFTER));
+            self.signs = Some(Signs { beat, hung: HungGames::none(vitals) });
             self.began = Instant::now();
             self.line = (self.began, 0, 0);
         }
@@ -195,14 +200,24 @@ impl Meter {
 
     /// Brings everything up to date, says a line if it is time, and returns the record.
     pub fn look(&mut self, seen: &Seen) -> &Status {
-        let counts = &seen.stats.counts;
-        if let Some(beat) = &self.beat {
-            beat.beat();
+        let (counts, play) = (&seen.stats.counts, PlayFigures::of(&seen.stats));
+        let (recent, went_on) = self.window.look(counts);
+        let mut hung_so_far = 0;
+        if let Some(Signs { beat, hung }) = &mut self.signs {
+            hung_so_far = hung.look(&seen.hung);
+            // Threads that wait for room have nothing to do.
+            if went_on || seen.stats.waiting > 0 {
+                beat.beat();
+            }
         }
-        self.look_for_hung(&seen.hung);
-        self.export(seen);
+        self.play.set(&play, &recent, hung_so_far);
+        self.publish.set(&seen.publish);
+        self.weights.set(seen.weights, seen.weights_refused);
+        let waits = (seen.stats.waiting > 0).then_some(seen.stats.longest_wait.as_secs_f64());
+        self.waits.set(waits, seen.stats.blocked.as_secs_f64() / seen.stats.threads.max(1) as f64);
         let (since, games, rows) = self.line;
         let seconds = since.elapsed().as_secs_f64().max(1e-3);
+        let PublishFigures { stored: published, duplicates, lost, retries, outbox } = seen.publish;
         self.status = Status {
             elapsed_s: self.began.elapsed().as_secs_f64(),
             weights: seen.weights,
@@ -212,15 +227,19 @@ impl Meter {
             rows: counts.rows,
             games_per_s: (counts.games - games) as f64 / seconds,
             rows_per_s: (counts.rows - rows) as f64 / seconds,
-            play: PlayFigures::of(&seen.stats),
-            published: seen.published,
-            duplicates: seen.duplicates,
-            lost: seen.stats.lost + seen.publish_lost,
-            retries: seen.retries,
+            play,
+            effective_worlds: recent.effective_worlds,
+            refilled_pools: recent.refilled_pools,
+            world_disagreement: recent.world_disagreement,
+            published,
+            duplicates,
+            lost,
+            retries,
+            outbox,
             blocked_s: seen.stats.blocked.as_secs_f64(),
             waits_for: seen.waits_for(),
             waits_s: seen.stats.longest_wait.as_secs_f64(),
-            hung: seen.hung.iter().map(in_words).collect(),
+            hung: seen.hung.iter().map(Hung::to_string).collect(),
             hung_s: seen.hung.first().map_or(0.0, |hung| hung.lasts.as_secs_f64()),
             troubles: seen.troubles.iter().map(|t| format!("{}: {}", t.what, t.reason)).collect(),
             ..std::mem::take(&mut self.status)
@@ -230,20 +249,6 @@ impl Meter {
             self.line = (Instant::now(), counts.games, counts.rows);
         }
         &self.status
-    }
-
-    /// A process with a thread that hangs is not healthy: nothing in it can free the thread.
-    fn look_for_hung(&mut self, hung: &[Hung]) {
-        for hung in hung.iter().filter(|hung| self.known_hung.insert((hung.thread, hung.seed))) {
-            let (seed, lasts_s) = (format!("{:016x}", hung.seed), hung.lasts.as_secs_f64());
-            tracing::error!(thread = hung.thread, seed, lasts_s, "a game does not go on");
-            self.hung_games.inc();
-        }
-        match (&self.health, hung.first()) {
-            (Some(health), Some(first)) => health.unmet(in_words(first)),
-            (Some(health), None) => health.met(),
-            (None, _) => {}
-        }
     }
 
     /// Says how it ended.
@@ -272,66 +277,8 @@ impl Meter {
             "{what}"
         );
     }
-
-    fn export(&mut self, seen: &Seen) {
-        self.games.set(seen.stats.counts.games);
-        self.play.set(&PlayFigures::of(&seen.stats));
-        let lost = seen.stats.lost + seen.publish_lost;
-        for (counter, total) in self.parts.iter_mut().zip([seen.published, seen.duplicates, lost, seen.retries]) {
-            counter.set(total);
-        }
-        self.weights_epoch.set(seen.weights.epoch.into());
-        self.weights_step.set(i64::try_from(seen.weights.step).unwrap_or(i64::MAX));
-    }
 }
 
 #[cfg(test)]
-mod tests {
-    use fogfall_selfplay::WorkerCounts;
-
-    use super::*;
-
-    fn seen(games: u64, waiting: usize) -> Seen {
-        let counts = WorkerCounts { games, parts: 2 * games, rows: 3 * games, falls: 7, ..WorkerCounts::default() };
-        Seen {
-            stats: SelfPlayStats { counts, lost: 1, waiting, ..SelfPlayStats::default() },
-            published: 2 * games - 4,
-            duplicates: 1,
-            retries: 5,
-            publish_lost: 2,
-            weights: Version { epoch: 2, step: 30 },
-            hung: Vec::new(),
-            troubles: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn lost_games_are_those_of_all_stages_and_counts_balance() {
-        let mut meter = Meter::new().unwrap();
-        let status = meter.look(&seen(10, 0)).clone();
-        assert_eq!((status.games, status.parts, status.rows, status.lost), (10, 20, 30, 3)); // 1 + 2
-        assert_eq!(status.parts, status.published + status.duplicates + status.lost); // 16 + 1 + 3
-        assert_eq!(status.waits_for, None);
-        meter.look(&seen(12, 0));
-        let text = meter.metrics().encode().unwrap();
-        for line in [
-            "fogfall_games_total 12",
-            "fogfall_search_tree_falls_total 7",
-            "fogfall_parts_published_total{outcome=\"stored\"} 20",
-            "fogfall_parts_published_total{outcome=\"lost\"} 3",
-            "fogfall_weights_epoch 2",
-            "fogfall_weights_step 30",
-        ] {
-            assert!(text.lines().any(|l| l == line), "{line} is not in {text}");
-        }
-    }
-
-    #[test]
-    fn threads_that_wait_wait_for_room_or_for_what_does_not_work() {
-        assert_eq!(seen(10, 1).waits_for().as_deref(), Some("room on the bus"));
-        let (what, reason) = ("publishing games", "no answer".to_owned());
-        let troubles = vec![Trouble { what, reason, lasts: Duration::ZERO }];
-        let waits_for = Seen { troubles, ..seen(10, 1) }.waits_for();
-        assert_eq!(waits_for.as_deref(), Some("publishing games to work: no answer"));
-    }
-}
+#[path = "status_tests.rs"]
+mod tests;

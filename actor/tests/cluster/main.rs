@@ -197,11 +197,13 @@ fn an_actor_is_healthy_without_weights_and_ready_with_them_and_shows_what_it_doe
     actor.until("counted games", |_| {
         let metrics = get(&at, "/metrics").1;
         let counted =
-            ["fogfall_games_total ", "fogfall_search_tree_nodes ", "fogfall_search_tree_falls_total "].map(|name| {
-                let figure = metrics.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            ["fogfall_games_total", "fogfall_search_tree_nodes", "fogfall_search_tree_falls_total"].map(|name| {
+                let of_this = format!("{name}{{role=\"actor\",run=\"{RUN}\"}} ");
+                let figure = metrics.lines().find_map(|line| line.strip_prefix(&of_this)).unwrap();
                 figure.parse::<u64>().unwrap() > 0
             });
-        counted == [true; 3] && metrics.contains("\nfogfall_weights_step 5\n")
+        let step = format!("\nfogfall_weights_step{{role=\"actor\",run=\"{RUN}\"}} 5\n");
+        counted == [true; 3] && metrics.contains(&step)
     });
     assert_eq!(actor.terminate().0, Some(0), "{}", actor.log());
 }

@@ -67,6 +67,14 @@ pub fn ratings(players: usize, anchor: usize, meetings: &[Meeting], resamples: u
         .collect()
 }
 
+/// The points by which a player is the stronger one that scores so much, on average over so many games. As in [`ratings`], a
+/// drawn game is added, so that it is finite where one side wins every game.
+pub fn elo_difference(score: f64, games: u64) -> f64 {
+    let games = games as f64;
+    let score = (score * games + PRIOR_DRAWS / 2.0) / (games + PRIOR_DRAWS);
+    400.0 * (score / (1.0 - score)).log10()
+}
+
 /// As many pairs, drawn with replacement.
 fn redrawn(pairs: &[[f64; 2]], rng: &mut Rng) -> Vec<[f64; 2]> {
     (0..pairs.len()).map(|_| pairs[rng.random_range(0..pairs.len())]).collect()
@@ -203,5 +211,13 @@ mod tests {
         let split = Meeting { players: [1, 0], pairs: vec![[1.0, 0.0]; 200] };
         let found = ratings(2, 0, &[split], 100, 1)[1];
         assert!(found.high - found.low < 1e-6, "{found:?}");
+    }
+
+    #[test]
+    fn a_score_is_a_difference_in_points_and_stays_finite_at_its_ends() {
+        assert_eq!(elo_difference(0.5, 1_000), 0.0);
+        assert!((elo_difference(10.0 / 11.0, 1_000_000) - 400.0).abs() < 0.01); // odds of 10 : 1
+        assert!((elo_difference(1.0, 99) - 400.0 * 199_f64.log10()).abs() < 1e-9); // 99.5 of 100
+        assert!((elo_difference(0.0, 99) + elo_difference(1.0, 99)).abs() < 1e-9);
     }
 }

@@ -30,7 +30,7 @@ pub use advised::Advised;
 pub use average::Average;
 pub use cfr::Cfr;
 pub use connect_four::ConnectFourSolver;
-pub use elo::{Meeting, ratings};
+pub use elo::{Meeting, elo_difference, ratings};
 pub use exact::{Exploitability, Policy, nash_conv};
 pub use figures::{ExactFigures, decide_all, judge, played_profile};
 pub use game_tree::{ExactError, GameTree, Profile};

@@ -29,7 +29,12 @@ impl Stages {
     pub fn follow(&self, log: Arc<dyn ReplayLog>, intake: Arc<Intake>, stop: Stop) -> std::io::Result<JoinHandle<()>> {
         let at = intake.lock().window.next();
         let mut follower = Follower { stages: self.clone(), log, intake, stop, at };
-        spawn("follow", move || while follower.go_on() {})
+        spawn("follow", move || {
+            let heartbeat = follower.stages.heartbeat("follow");
+            while follower.go_on() {
+                heartbeat.beat();
+            }
+        })
     }
 }
 

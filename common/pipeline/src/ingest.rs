@@ -66,8 +66,10 @@ impl Stages {
     /// # Errors
     /// [`ReplayError`]: with a part that does not fit, for ever; else it is a trouble, and to be tried again.
     pub async fn append(&self, log: &dyn ReplayLog, trajectory: &Trajectory) -> Result<Appended, ReplayError> {
+        let asked = Instant::now();
         let appended = log.append(trajectory.part, &trajectory.rows).await;
         if let Ok(Appended::Stored) = appended {
+            self.counts.times.append.observe(asked.elapsed().as_secs_f64());
             StageCounts::add(&self.counts.stored, 1);
             StageCounts::add(&self.counts.stored_rows, u64::from(trajectory.row_count));
         }
@@ -114,8 +116,9 @@ impl Ingester {
     }
 
     fn run(mut self) {
-        let mut pause = RETRY;
+        let (mut pause, heartbeat) = (RETRY, self.stages.heartbeat("ingest"));
         loop {
+            heartbeat.beat();
             let last = self.stop.is_requested();
             if last && self.beside_others {
                 return;
@@ -126,7 +129,11 @@ impl Ingester {
                 continue;
             }
             self.ask_for_newest();
+            self.stages.counts.note_ingesting(Some(Instant::now()));
             let parts = self.pull(last);
+            if !parts.is_empty() {
+                self.stages.counts.note_ingesting(None);
+            }
             let mut done = parts.is_empty() && !(last && self.more_to_come());
             let taken = self.stages.runtime.block_on(join_all(parts.iter().map(|part| self.take(part))));
             if taken.contains(&false) {
@@ -166,6 +173,7 @@ impl Ingester {
 
     /// Stores one game and settles it; false if the log does not take it now.
     async fn take(&self, part: &Delivery) -> bool {
+        StageCounts::add(&self.stages.counts.redeliveries, u64::from(part.attempt > 1));
         let outcome = self.store(&part.bytes).await;
         let taken = outcome != Settle::Retry;
         match self.stages.bus.settle(part.receipt, outcome).await {

@@ -18,6 +18,18 @@ pub struct Waiting {
 }
 
 impl Waiting {
+    /// Waits since then, unless it does already.
+    pub fn begin(&mut self, since: Instant) {
+        self.since.get_or_insert(since);
+    }
+
+    /// Does not wait any more.
+    pub fn end(&mut self) {
+        if let Some(since) = self.since.take() {
+            self.total += since.elapsed();
+        }
+    }
+
     /// Time waited, the present wait included.
     pub fn elapsed(&self) -> Duration {
         self.total + self.since.map_or(Duration::ZERO, |since| since.elapsed())
@@ -154,17 +166,14 @@ impl Intake {
         let mut state = self.lock();
         let now = Instant::now();
         if !allowed(&state) {
-            side(&mut state).since.get_or_insert(now);
+            side(&mut state).begin(now);
             let left = self.changed.wait_timeout_while(state, patience, |s| !allowed(s));
             state = left.unwrap_or_else(PoisonError::into_inner).0;
             if !allowed(&state) {
                 return false;
             }
         }
-        let waiting = side(&mut state);
-        if let Some(since) = waiting.since.take() {
-            waiting.total += since.elapsed();
-        }
+        side(&mut state).end();
         true
     }
 

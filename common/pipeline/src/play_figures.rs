@@ -1,13 +1,17 @@
-//! What a process's self-play has done and how large its search trees are, for people and for dashboards: the same record
-//! and the same metrics whether an actor plays or a learner.
+//! What a process's self-play has done and how large its search trees are: the same record whether an actor plays or a
+//! learner.
 //!
 //! Evaluations are told apart by what answered them. Those of the *network* and of the *cache* were asked for by searches.
 //! One of the *tree* was not: a search came for the first time to a node, other than its root, that an earlier search of the
 //! same tree had evaluated. With a tree of its own it would have had to ask there. Cache and tree together are what was
 //! saved.
 
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
+
 use fogfall_selfplay::WorkerCounts;
-use fogfall_service::metrics::{Gauge, IntGauge, Metrics, MetricsError, Total, names};
 use serde::{Deserialize, Serialize};
 
 use crate::SelfPlayStats;
@@ -24,6 +28,13 @@ pub struct Results {
     pub second: u64,
     /// Cut at the technical length limit.
     pub truncated: u64,
+}
+
+impl Results {
+    /// Games of all results.
+    pub fn games(&self) -> u64 {
+        self.first + self.draw + self.second + self.truncated
+    }
 }
 
 /// Seconds of self-play threads, of all of them together, by what they did.
@@ -138,104 +149,69 @@ impl RecentPlay {
     }
 }
 
-/// The same as metrics.
-pub struct PlayMetrics {
-    decisions: Total,
-    simulations: Total,
-    /// network, cache, tree
-    evaluations: [Total; 3],
-    tree_nodes: IntGauge,
-    tree_bytes: IntGauge,
-    tree_starts: Total,
-    tree_games: Gauge,
-    tree_falls: Total,
-    tree_re_expansions: Total,
-    inherited_visits: Total,
+/// Looks back over the last seconds.
+#[derive(Debug, Default)]
+pub struct PlayWindow {
+    /// Oldest first.
+    looks: VecDeque<(Instant, WorkerCounts)>,
 }
 
-impl PlayMetrics {
-    /// Metrics that have seen nothing yet.
-    ///
-    /// # Errors
-    /// [`MetricsError`].
-    pub fn new(metrics: &Metrics) -> Result<Self, MetricsError> {
-        Ok(Self {
-            decisions: metrics.counter(names::DECISIONS)?.into(),
-            simulations: metrics.counter(names::SIMULATIONS)?.into(),
-            evaluations: metrics.counters(names::EVALUATIONS, ["network", "cache", "tree"])?.map(Total::from),
-            tree_nodes: metrics.whole_gauge(names::TREE_NODES)?,
-            tree_bytes: metrics.whole_gauge(names::TREE_BYTES)?,
-            tree_starts: metrics.counter(names::TREE_STARTS)?.into(),
-            tree_games: metrics.gauge(names::TREE_GAMES)?,
-            tree_falls: metrics.counter(names::TREE_FALLS)?.into(),
-            tree_re_expansions: metrics.counter(names::TREE_RE_EXPANSIONS)?.into(),
-            inherited_visits: metrics.counter(names::INHERITED_VISITS)?.into(),
-        })
-    }
+impl PlayWindow {
+    /// Means are over at least this time, if anybody has looked for so long.
+    const LASTS: Duration = Duration::from_secs(5);
 
-    /// Brings them up to date.
-    pub fn set(&mut self, figures: &PlayFigures) {
-        self.decisions.set(figures.decisions);
-        self.simulations.set(figures.simulations);
-        let answered = [figures.network_evaluations, figures.cache_evaluations, figures.tree_evaluations];
-        self.evaluations.iter_mut().zip(answered).for_each(|(counter, total)| counter.set(total));
-        self.tree_nodes.set(i64::try_from(figures.tree_nodes).unwrap_or(i64::MAX));
-        self.tree_bytes.set(i64::try_from(figures.tree_bytes).unwrap_or(i64::MAX));
-        self.tree_starts.set(figures.tree_starts);
-        self.tree_games.set(figures.tree_games);
-        self.tree_falls.set(figures.tree_falls);
-        self.tree_re_expansions.set(figures.tree_re_expansions);
-        self.inherited_visits.set(figures.inherited_visits);
+    /// Looks now; returns the means, and whether anything was done since the last look.
+    pub fn look(&mut self, counts: &WorkerCounts) -> (RecentPlay, bool) {
+        let now = Instant::now();
+        let went_on = self.looks.back().is_none_or(|(_, last)| last != counts);
+        self.looks.push_back((now, *counts));
+        while self.looks.len() > 2 && now - self.looks[1].0 >= Self::LASTS {
+            self.looks.pop_front();
+        }
+        (RecentPlay::between(&self.looks[0].1, counts), went_on)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use fogfall_selfplay::WorkerCounts;
-
     use super::*;
+    use crate::PlayTimes;
 
-    fn seen(games: u64, tree_nodes: u64) -> PlayFigures {
+    #[test]
+    fn questions_are_told_apart_by_what_answered_them_and_games_by_who_won() {
         let counts = WorkerCounts {
-            started: games + 4,
-            decisions: 3 * games,
-            simulations: 24 * games,
-            evaluations: 20 * games,
-            cache_hits: 5 * games,
-            tree_hits: 7 * games,
-            falls: 11 * games,
-            re_expansions: 2 * games,
+            started: 14,
+            first_wins: 4,
+            draws: 1,
+            second_wins: 3,
+            truncated: 2,
+            evaluations: 200,
+            cache_hits: 50,
+            tree_hits: 70,
             empty_trees: 4,
-            inherited: 30 * games,
             ..WorkerCounts::default()
         };
-        let stats = SelfPlayStats { counts, tree_nodes, tree_bytes: 100 * tree_nodes, ..SelfPlayStats::default() };
-        PlayFigures::of(&stats)
+        let times = PlayTimes { batches: 9, evaluate: Duration::from_secs(3), search: Duration::from_secs(2) };
+        let blocked = Duration::from_millis(500);
+        let figures = PlayFigures::of(&SelfPlayStats { counts, times, blocked, ..SelfPlayStats::default() });
+        assert_eq!((figures.network_evaluations, figures.cache_evaluations, figures.tree_evaluations), (150, 50, 70));
+        assert_eq!((figures.results.games(), figures.tree_games, figures.batches), (10, 3.5, 9)); // 14 games, 4 empty trees
+        assert_eq!(figures.seconds, PlaySeconds { search: 2.0, evaluate: 3.0, wait: 0.5 });
     }
 
     #[test]
-    fn counters_follow_what_was_done_and_gauges_how_trees_are_now() {
-        let metrics = Metrics::new().unwrap();
-        let mut play = PlayMetrics::new(&metrics).unwrap();
-        play.set(&seen(5, 900));
-        play.set(&seen(10, 800));
-        let text = metrics.encode().unwrap();
-        for line in [
-            "fogfall_decisions_total 30",
-            "fogfall_simulations_total 240",
-            "fogfall_evaluations_total{source=\"network\"} 150", // 200 asked, 50 of them answered by the cache
-            "fogfall_evaluations_total{source=\"cache\"} 50",
-            "fogfall_evaluations_total{source=\"tree\"} 70",
-            "fogfall_search_tree_nodes 800",
-            "fogfall_search_tree_bytes 80000",
-            "fogfall_search_tree_starts_total 4",
-            "fogfall_search_tree_games 3.5", // 14 games, 4 began with empty trees
-            "fogfall_search_tree_falls_total 110",
-            "fogfall_search_tree_re_expansions_total 20",
-            "fogfall_search_inherited_visits_total 300",
-        ] {
-            assert!(text.lines().any(|l| l == line), "{line} is not in {text}");
-        }
+    fn means_are_over_what_was_searched_between_two_looks() {
+        let old = WorkerCounts { pools: 10, effective_worlds: 100.0, refills: 4, ..WorkerCounts::default() };
+        let new = WorkerCounts { pools: 14, effective_worlds: 130.0, refills: 5, ..old };
+        let new = WorkerCounts { disagreements: 8, disagreement: 2.0, ..new };
+        let recent = RecentPlay::between(&old, &new);
+        assert_eq!(recent.effective_worlds, Some(7.5)); // 30 of 4
+        assert_eq!((recent.refilled_pools, recent.world_disagreement), (Some(0.25), Some(0.25)));
+        assert_eq!(RecentPlay::between(&new, &new), RecentPlay::default());
+        let mut window = PlayWindow::default();
+        assert_eq!(window.look(&old), (RecentPlay::default(), true));
+        assert_eq!(window.look(&new), (recent, true));
+        assert_eq!(window.look(&new), (recent, false), "nothing was done, but lately it was");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use fogfall_bus::{BusError, Published};
 use fogfall_game::mix;
 use fogfall_proto::{PartId, Trajectory};
-use fogfall_service::shutdown::Stop;
+use fogfall_service::{admin::Heartbeat, shutdown::Stop};
 use futures_util::{FutureExt, StreamExt, stream::FuturesOrdered};
 use tracing::warn;
 
@@ -47,8 +47,9 @@ impl Stages {
     }
 
     fn publish_all(&self, games: &Receiver<Trajectory>, give_up: &Stop) {
-        let (mut sent, mut open) = (FuturesOrdered::new(), true);
+        let (mut sent, mut open, heartbeat) = (FuturesOrdered::new(), true, self.heartbeat("publish"));
         while open || !sent.is_empty() {
+            heartbeat.beat();
             let patience = if sent.is_empty() { PATIENCE } else { Duration::ZERO };
             let mut game = None;
             if open && sent.len() < AHEAD {
@@ -72,19 +73,25 @@ impl Stages {
                 None => self.runtime.block_on(sent.next()),
             };
             if let Some(answer) = answer {
-                self.conclude(answer, give_up);
+                self.conclude(answer, &heartbeat, give_up);
             }
         }
     }
 
     async fn send(&self, part: PartId, bytes: Arc<[u8]>) -> Answer {
-        Answer { part, published: self.bus.publish(part, Arc::clone(&bytes)).await, bytes }
+        let asked = Instant::now();
+        let published = self.bus.publish(part, Arc::clone(&bytes)).await;
+        if published.is_ok() {
+            self.counts.times.publish.observe(asked.elapsed().as_secs_f64());
+        }
+        Answer { part, published, bytes }
     }
 
     /// Sends a game that the bus did not take again and again, alone: those behind it come when it is through.
-    fn conclude(&self, mut answer: Answer, give_up: &Stop) {
+    fn conclude(&self, mut answer: Answer, heartbeat: &Heartbeat, give_up: &Stop) {
         let since = Instant::now();
         loop {
+            heartbeat.beat();
             let part = answer.part;
             let pause = match &answer.published {
                 Ok(published) => {

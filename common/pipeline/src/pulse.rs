@@ -35,12 +35,12 @@ pub struct Pulse {
 impl Pulse {
     /// Begins to say `first` and what is noted later, on the bus of `stages`. Once `stop` is set it says that the process
     /// is stopping.
-    pub fn start(stages: &Stages, first: Heartbeat, vitals: &Vitals, stop: &Stop) -> Self {
+    pub fn start(stages: &Stages, first: Heartbeat, stop: &Stop) -> Self {
         let (noted, over) = (Arc::new(Mutex::new(first)), Stop::new());
         let heart = Heart {
             bus: Arc::clone(&stages.bus),
             noted: Arc::clone(&noted),
-            vitals: vitals.clone(),
+            vitals: stages.vitals.clone(),
             troubles: Arc::clone(&stages.troubles),
             stop: stop.clone(),
             over: over.clone(),

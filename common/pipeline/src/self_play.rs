@@ -19,7 +19,7 @@ use fogfall_selfplay::{Origin, PlaySettings, Worker, WorkerCounts};
 use fogfall_service::shutdown::Stop;
 
 use crate::{
-    PlayTimes, VersionedNet, WeightsCell,
+    Hung, PlayTimes, VersionedNet, WeightsCell,
     stopwatch::{Stopwatch, TimedNet},
 };
 
@@ -85,17 +85,6 @@ impl std::ops::AddAssign for SelfPlayStats {
         self.blocked += later.blocked;
         (self.waiting, self.longest_wait) = (later.waiting, later.longest_wait);
     }
-}
-
-/// A thread that does not go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hung {
-    /// Its number.
-    pub thread: usize,
-    /// The seed of the game in which it hangs; 0 where it has not come to its first moves.
-    pub seed: u64,
-    /// How long it has not gone on.
-    pub lasts: Duration,
 }
 
 struct ThreadStats {

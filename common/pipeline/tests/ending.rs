@@ -9,7 +9,7 @@ use std::{
 
 use crossbeam_channel::bounded;
 use fogfall_bus::{Bus, MemoryBus, MemoryBusSettings};
-use fogfall_pipeline::{Intake, StageCounts, Stages, Storing, Troubles};
+use fogfall_pipeline::{Intake, Stages, Storing};
 use fogfall_proto::{
     GameResult, Manifest, NamedLen, PartId, PartOfGame, Row, Trajectory, Version, WIRE_VERSION, WeightsHead, digest,
 };
@@ -94,12 +94,7 @@ fn intake(least: u64) -> Arc<Intake> {
 }
 
 fn stages(runtime: &Runtime, bus: &Arc<dyn Bus>) -> Stages {
-    Stages {
-        runtime: runtime.handle().clone(),
-        bus: Arc::clone(bus),
-        counts: Arc::new(StageCounts::default()),
-        troubles: Arc::new(Troubles::default()),
-    }
+    Stages::new(runtime.handle().clone(), Arc::clone(bus))
 }
 
 fn await_count(counter: &AtomicU64, least: u64) {

@@ -4,20 +4,16 @@
 use std::sync::Arc;
 
 use fogfall_bus::{MemoryBus, MemoryBusSettings};
-use fogfall_pipeline::{Pulse, StageCounts, Stages, Troubles};
+use fogfall_pipeline::{Pulse, Stages};
 use fogfall_proto::{Heartbeat, Role, Stage};
-use fogfall_service::{admin::Vitals, shutdown::Stop};
+use fogfall_service::shutdown::Stop;
 use tokio::runtime::Runtime;
 
 #[test]
 fn a_process_is_heard_from_its_first_wait_to_its_goodbye() {
     let runtime = Runtime::new().unwrap();
-    let stages = Stages {
-        runtime: runtime.handle().clone(),
-        bus: Arc::new(MemoryBus::new(MemoryBusSettings::default())),
-        counts: Arc::new(StageCounts::default()),
-        troubles: Arc::new(Troubles::default()),
-    };
+    let bus = Arc::new(MemoryBus::new(MemoryBusSettings::default()));
+    let stages = Stages::new(runtime.handle().clone(), bus);
     let heard = || {
         let mut alive = runtime.block_on(stages.bus.alive()).unwrap();
         assert!(alive.len() <= 1, "{alive:?}");
@@ -29,10 +25,10 @@ fn a_process_is_heard_from_its_first_wait_to_its_goodbye() {
         }
         std::thread::yield_now();
     };
-    let (vitals, stop) = (Vitals::new(), Stop::new());
+    let (vitals, stop) = (stages.vitals.clone(), Stop::new());
     vitals.condition("weights").unmet("the run has published none yet");
     stages.troubles.failed("fetching weights", &"no answer");
-    let pulse = Pulse::start(&stages, Heartbeat::new("r", Role::Actor, 7, "pod"), &vitals, &stop);
+    let pulse = Pulse::start(&stages, Heartbeat::new("r", Role::Actor, 7, "pod"), &stop);
     let first = until(Stage::Starting);
     assert_eq!((first.run.as_str(), first.life, first.host.as_str()), ("r", 7, "pod"));
     assert_eq!(first.waits[0].what, "weights: the run has published none yet");

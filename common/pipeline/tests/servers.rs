@@ -11,7 +11,7 @@ use std::{
 
 use crossbeam_channel::bounded;
 use fogfall_bus::{Bus, NatsBus, NatsLimits, NatsSettings};
-use fogfall_pipeline::{Intake, StageCounts, Stages, Storing, Troubles};
+use fogfall_pipeline::{Intake, Stages, Storing};
 use fogfall_proto::{GameResult, Manifest, NamedLen, PartId, PartOfGame, Row, Trajectory, WIRE_VERSION};
 use fogfall_replay::{
     LimiterSettings, RedisLog, RedisLogSettings, RedisServer as RedisAt, ReplayLog, SampleToInsert, Window,
@@ -94,12 +94,7 @@ fn open(runtime: &Runtime, redis: &RedisServer) -> Arc<dyn ReplayLog> {
 }
 
 fn stages(runtime: &Runtime, bus: &Arc<dyn Bus>) -> Stages {
-    Stages {
-        runtime: runtime.handle().clone(),
-        bus: Arc::clone(bus),
-        counts: Arc::new(StageCounts::default()),
-        troubles: Arc::new(Troubles::default()),
-    }
+    Stages::new(runtime.handle().clone(), Arc::clone(bus))
 }
 
 fn storing(log: &Arc<dyn ReplayLog>) -> Storing {

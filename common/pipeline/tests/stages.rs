@@ -12,9 +12,7 @@ use fogfall_bus::{Bus, Faults, MemoryBus, MemoryBusSettings};
 use fogfall_game::Game;
 use fogfall_games::KuhnPoker;
 use fogfall_net::{Net, Shape, Weights};
-use fogfall_pipeline::{
-    Intake, Outlet, SelfPlay, SelfPlaySettings, StageCounts, Stages, Storing, Troubles, VersionedNet, WeightsCell,
-};
+use fogfall_pipeline::{Intake, Outlet, SelfPlay, SelfPlaySettings, Stages, Storing, VersionedNet, WeightsCell};
 use fogfall_proto::{
     GameResult, Manifest, NamedLen, PartId, PartOfGame, Trajectory, Version, WIRE_VERSION, WeightsHead, digest,
 };
@@ -120,13 +118,8 @@ fn nothing_is_lost_or_counted_twice_from_slot_to_window() {
     let cell = Arc::new(WeightsCell::new(VersionedNet { version: Version { epoch: 1, step: 0 }, net: first }));
 
     let (play_stop, give_up, ingest_stop, follow_stop) = (Stop::new(), Stop::new(), Stop::new(), Stop::new());
-    let counts = Arc::new(StageCounts::default());
-    let stages = Stages {
-        runtime: runtime.handle().clone(),
-        bus: Arc::clone(&bus),
-        counts: Arc::clone(&counts),
-        troubles: Arc::new(Troubles::default()),
-    };
+    let stages = Stages::new(runtime.handle().clone(), Arc::clone(&bus));
+    let counts = Arc::clone(&stages.counts);
     let dyn_log: Arc<dyn ReplayLog> = Arc::clone(&log) as Arc<dyn ReplayLog>;
     let follow = stages.follow(Arc::clone(&dyn_log), Arc::clone(&intake), follow_stop.clone()).unwrap();
     let storing = Storing { manifest: manifest.clone(), log: dyn_log, stale_after_steps: 1_000 };

@@ -3,6 +3,7 @@
 //! They run on a small runtime of their own, so that they answer while everything else computes. `/healthz` says
 //! whether the process makes progress and asks no other service; `/readyz` says what it still waits for.
 
+mod export;
 mod server;
 mod vitals;
 

@@ -5,27 +5,22 @@
 
 pub mod names;
 
+mod name;
+mod page;
 mod total;
 
-use prometheus::{Encoder, HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry, TextEncoder};
+use std::collections::{BTreeSet, HashMap};
+
+use prometheus::{CounterVec, Encoder, HistogramOpts, IntCounterVec, Opts, Registry, TextEncoder};
 use thiserror::Error;
 
-pub use prometheus::{Gauge, GaugeVec, Histogram, IntCounter, IntGauge, exponential_buckets, linear_buckets};
-pub use total::Total;
+pub use name::{Buckets, Kind, Label, Name, Role, Section};
+pub use page::page;
+pub use prometheus::{Counter, Gauge, GaugeVec, Histogram, IntCounter, IntGauge, local::LocalHistogram};
+pub use total::{LastChange, Seconds, Total, unix_seconds};
 
 /// The content type of [`Metrics::encode`].
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-
-/// A metric's name, what it counts and, if it has one, its label.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Name {
-    /// `fogfall_<what>_<unit>`; counters end in `_total`.
-    pub name: &'static str,
-    /// What it counts.
-    pub help: &'static str,
-    /// The label that tells its series apart.
-    pub label: Option<&'static str>,
-}
 
 /// Why a metric could not be made.
 #[derive(Debug, Error)]
@@ -37,6 +32,24 @@ pub enum MetricsError {
         name: &'static str,
         /// What the registry said.
         reason: String,
+    },
+    /// It is declared as another kind.
+    #[error("metric {name} is a {declared}, not a {asked}")]
+    Kind {
+        /// Its name.
+        name: &'static str,
+        /// What it is.
+        declared: &'static str,
+        /// What was asked for.
+        asked: &'static str,
+    },
+    /// Its label is declared without this value.
+    #[error("metric {name}: its label has no value '{value}'")]
+    Value {
+        /// Its name.
+        name: &'static str,
+        /// The value.
+        value: String,
     },
     /// The figures could not be written.
     #[error("metrics could not be encoded: {reason}")]
@@ -53,58 +66,86 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// An empty registry, with figures of the process where the system has them.
+    /// The metrics of a process of a run: each series is labelled with `role` and `run`, so that it says by itself what it is
+    /// of. It has figures of the process, where the system has them, and of the build.
     ///
     /// # Errors
     /// [`MetricsError::Refused`] if the process's own figures cannot be had.
-    pub fn new() -> Result<Self, MetricsError> {
-        let registry = Registry::new();
+    pub fn of(role: Role, run: &str) -> Result<Self, MetricsError> {
+        let labels = HashMap::from([("role".to_owned(), role.to_string()), ("run".to_owned(), run.to_owned())]);
+        let registry = Registry::new_custom(None, Some(labels)).map_err(refused("run"))?;
+        let metrics = Self { registry };
         #[cfg(target_os = "linux")]
         {
             let process = prometheus::process_collector::ProcessCollector::for_self();
-            registry.register(Box::new(process)).map_err(refused("process"))?;
+            metrics.registry.register(Box::new(process)).map_err(refused("process"))?;
         }
-        Ok(Self { registry })
+        let [build] = metrics.gauges(names::BUILD, [env!("CARGO_PKG_VERSION")])?;
+        build.set(1.0);
+        Ok(metrics)
+    }
+
+    /// Metrics of nobody, and none yet.
+    ///
+    /// # Errors
+    /// None that are known.
+    pub fn new() -> Result<Self, MetricsError> {
+        Ok(Self { registry: Registry::new() })
     }
 
     /// A counter.
     ///
     /// # Errors
-    /// [`MetricsError::Refused`] if there is one of this name.
+    /// [`MetricsError`] if it is declared as something else, or there is one of this name.
     pub fn counter(&self, name: Name) -> Result<IntCounter, MetricsError> {
+        check(name, Kind::Counter.word(), &[])?;
         self.add(name, IntCounter::with_opts(opts(name)))
     }
 
-    /// A counter for each value of its label, in their order.
+    /// A counter for each of these values of its label.
     ///
     /// # Errors
-    /// [`MetricsError::Refused`].
+    /// As [`Metrics::counter`], or if the label has no such value.
     pub fn counters<const N: usize>(&self, name: Name, values: [&str; N]) -> Result<[IntCounter; N], MetricsError> {
+        check(name, Kind::Counter.word(), &values)?;
         let all = self.add(name, IntCounterVec::new(opts(name), &labels(name)))?;
+        Ok(values.map(|value| all.with_label_values(&[value])))
+    }
+
+    /// A counter of seconds, parts of them included, for each of these values of its label.
+    ///
+    /// # Errors
+    /// As [`Metrics::counters`].
+    pub fn seconds<const N: usize>(&self, name: Name, values: [&str; N]) -> Result<[Counter; N], MetricsError> {
+        check(name, Kind::Counter.word(), &values)?;
+        let all = self.add(name, CounterVec::new(opts(name), &labels(name)))?;
         Ok(values.map(|value| all.with_label_values(&[value])))
     }
 
     /// A gauge of whole numbers.
     ///
     /// # Errors
-    /// [`MetricsError::Refused`].
+    /// As [`Metrics::counter`].
     pub fn whole_gauge(&self, name: Name) -> Result<IntGauge, MetricsError> {
+        check(name, Kind::Gauge.word(), &[])?;
         self.add(name, IntGauge::with_opts(opts(name)))
     }
 
     /// A gauge.
     ///
     /// # Errors
-    /// [`MetricsError::Refused`].
+    /// As [`Metrics::counter`].
     pub fn gauge(&self, name: Name) -> Result<Gauge, MetricsError> {
+        check(name, Kind::Gauge.word(), &[])?;
         self.add(name, Gauge::with_opts(opts(name)))
     }
 
-    /// A gauge for each value of its label, in their order.
+    /// A gauge for each of these values of its label.
     ///
     /// # Errors
-    /// [`MetricsError::Refused`].
+    /// As [`Metrics::counters`].
     pub fn gauges<const N: usize>(&self, name: Name, values: [&str; N]) -> Result<[Gauge; N], MetricsError> {
+        check(name, Kind::Gauge.word(), &values)?;
         let all = self.add(name, GaugeVec::new(opts(name), &labels(name)))?;
         Ok(values.map(|value| all.with_label_values(&[value])))
     }
@@ -112,41 +153,49 @@ impl Metrics {
     /// A gauge for each value of its label, where the few values are known only when the process runs.
     ///
     /// # Errors
-    /// [`MetricsError::Refused`].
+    /// As [`Metrics::counter`].
     pub fn gauge_family(&self, name: Name) -> Result<GaugeVec, MetricsError> {
+        check(name, Kind::Gauge.word(), &[])?;
         self.add(name, GaugeVec::new(opts(name), &labels(name)))
     }
 
-    /// A histogram with these upper bounds.
+    /// A histogram.
     ///
     /// # Errors
-    /// [`MetricsError::Refused`].
-    pub fn histogram(&self, name: Name, buckets: Vec<f64>) -> Result<Histogram, MetricsError> {
-        self.add(name, Histogram::with_opts(HistogramOpts::from(opts(name)).buckets(buckets)))
+    /// As [`Metrics::counter`].
+    pub fn histogram(&self, name: Name) -> Result<Histogram, MetricsError> {
+        let made = histogram(name)?;
+        self.adopt(name, &made).map(|()| made)
     }
 
-    /// A histogram for each value of its label, in their order.
+    /// Exports a [histogram] that was made before there was a registry.
     ///
     /// # Errors
-    /// [`MetricsError::Refused`].
-    pub fn histograms<const N: usize>(
+    /// [`MetricsError::Refused`] if there is one of this name.
+    pub fn adopt(&self, name: Name, histogram: &Histogram) -> Result<(), MetricsError> {
+        self.add(name, Ok(histogram.clone())).map(drop)
+    }
+
+    /// Exports what is asked at each scrape.
+    pub(crate) fn register(
         &self,
         name: Name,
-        values: [&str; N],
-        buckets: Vec<f64>,
-    ) -> Result<[Histogram; N], MetricsError> {
-        let opts = HistogramOpts::from(opts(name)).buckets(buckets);
-        let all = self.add(name, HistogramVec::new(opts, &labels(name)))?;
-        Ok(values.map(|value| all.with_label_values(&[value])))
+        collector: Box<dyn prometheus::core::Collector>,
+    ) -> Result<(), MetricsError> {
+        self.registry.register(collector).map_err(refused(name.name))
     }
 
-    /// All figures in Prometheus's text format.
+    /// All figures in Prometheus's text format, each series with its labels in order.
     ///
     /// # Errors
     /// [`MetricsError::Encode`].
     pub fn encode(&self) -> Result<String, MetricsError> {
+        let mut families = self.registry.gather();
+        for series in families.iter_mut().flat_map(|family| family.mut_metric()) {
+            series.mut_label().sort_unstable_by(|a, b| a.name().cmp(b.name()));
+        }
         let mut text = Vec::new();
-        let encoded = TextEncoder::new().encode(&self.registry.gather(), &mut text);
+        let encoded = TextEncoder::new().encode(&families, &mut text);
         encoded.map_err(|e| MetricsError::Encode { reason: e.to_string() })?;
         String::from_utf8(text).map_err(|e| MetricsError::Encode { reason: e.to_string() })
     }
@@ -162,12 +211,43 @@ impl Metrics {
     }
 }
 
+/// The names of the product's metrics in a text that [`Metrics::encode`] gave.
+pub fn exported(text: &str) -> BTreeSet<&str> {
+    let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
+    types.filter(|name| name.starts_with("fogfall_")).collect()
+}
+
+/// A histogram that nobody exports yet: whoever counts need not know whether anybody does.
+///
+/// # Errors
+/// [`MetricsError`] if it is declared as something else.
+pub fn histogram(name: Name) -> Result<Histogram, MetricsError> {
+    let Kind::Histogram(buckets) = name.kind else {
+        return Err(MetricsError::Kind { name: name.name, declared: name.kind.word(), asked: "histogram" });
+    };
+    let opts = HistogramOpts::from(opts(name)).buckets(buckets.bounds());
+    Histogram::with_opts(opts).map_err(refused(name.name))
+}
+
+/// True to what the list of names says.
+fn check(name: Name, asked: &'static str, values: &[&str]) -> Result<(), MetricsError> {
+    let declared = name.kind.word();
+    if declared != asked {
+        return Err(MetricsError::Kind { name: name.name, declared, asked });
+    }
+    let known = name.label.map_or(&[][..], |label| label.values);
+    match values.iter().find(|value| !known.is_empty() && !known.contains(value)) {
+        Some(&value) => Err(MetricsError::Value { name: name.name, value: value.to_owned() }),
+        None => Ok(()),
+    }
+}
+
 fn opts(name: Name) -> Opts {
     Opts::new(name.name, name.help)
 }
 
 fn labels(name: Name) -> Vec<&'static str> {
-    name.label.into_iter().collect()
+    name.label.iter().map(|label| label.name).collect()
 }
 
 fn refused(name: &'static str) -> impl FnOnce(prometheus::Error) -> MetricsError {
@@ -175,55 +255,5 @@ fn refused(name: &'static str) -> impl FnOnce(prometheus::Error) -> MetricsError
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn figures_come_out_as_text_with_all_series_from_the_start() {
-        let metrics = Metrics::new().unwrap();
-        let games = metrics.counter(names::GAMES).unwrap();
-        let [_, truncated] = metrics.counters(names::RESULTS, ["finished", "truncated"]).unwrap();
-        let steps = metrics.histogram(names::STEP_SECONDS, vec![0.5, 1.0]).unwrap();
-        let rate = metrics.gauge(names::LEARNING_RATE).unwrap();
-        games.inc_by(3);
-        truncated.inc();
-        steps.observe(0.75);
-        rate.set(0.001);
-        let text = metrics.encode().unwrap();
-        for line in [
-            "# HELP fogfall_games_total Games played to their end or cut.",
-            "# TYPE fogfall_games_total counter",
-            "fogfall_games_total 3",
-            "fogfall_game_results_total{result=\"finished\"} 0",
-            "fogfall_game_results_total{result=\"truncated\"} 1",
-            "fogfall_step_seconds_bucket{le=\"0.5\"} 0",
-            "fogfall_step_seconds_bucket{le=\"1\"} 1",
-            "fogfall_step_seconds_sum 0.75",
-            "fogfall_learning_rate 0.001",
-        ] {
-            assert!(text.lines().any(|l| l == line), "{line} in\n{text}");
-        }
-        #[cfg(target_os = "linux")]
-        assert!(text.contains("\nprocess_resident_memory_bytes "), "{text}");
-    }
-
-    #[test]
-    fn a_name_is_taken_once_a_registry_and_registries_are_apart() {
-        let metrics = Metrics::new().unwrap();
-        metrics.counter(names::GAMES).unwrap();
-        let refused = metrics.counter(names::GAMES).expect_err("refused").to_string();
-        assert!(refused.starts_with("metric fogfall_games_total: "), "{refused}");
-        Metrics::new().unwrap().counter(names::GAMES).unwrap();
-    }
-
-    #[test]
-    fn every_name_has_the_prefix_is_unique_and_says_what_it_counts() {
-        let mut seen = std::collections::BTreeSet::new();
-        for name in names::ALL {
-            assert!(name.name.starts_with("fogfall_"), "{}", name.name);
-            assert!(name.name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'), "{}", name.name);
-            assert!(seen.insert(name.name), "{} twice", name.name);
-            assert!(name.help.ends_with('.') && name.help.len() > 10, "{}", name.name);
-        }
-    }
-}
+#[path = "metrics/tests.rs"]
+mod tests;

@@ -21,7 +21,7 @@ use anyhow::{Context, ensure};
 use crossbeam_channel::bounded;
 use fogfall_bus::{Bus, NatsBus, NatsSettings};
 use fogfall_net::Weights;
-use fogfall_pipeline::{Intake, StageCounts, Stages, Storing, Troubles};
+use fogfall_pipeline::{Intake, Stages, Storing};
 use fogfall_proto::RowLayout;
 use fogfall_replay::{LimiterSettings, RedisLog, RedisLogSettings, RedisServer, ReplayLog, SampleToInsert, Window};
 use fogfall_service::shutdown::Stop;
@@ -89,12 +89,7 @@ impl Path {
             require_aof: true,
         });
         let log: Arc<dyn ReplayLog> = Arc::new(runtime.block_on(log)?);
-        let stages = Stages {
-            runtime: runtime.handle().clone(),
-            bus,
-            counts: Arc::new(StageCounts::default()),
-            troubles: Arc::new(Troubles::default()),
-        };
+        let stages = Stages::new(runtime.handle().clone(), bus);
         Ok(Self {
             intake: intake(layout, 0)?,
             raw: Raw::connect(redis.port(), layout)?,

@@ -1,6 +1,6 @@
 //! Made-up runs for the tests of this folder: a run of `battle` that fills its window and gets better.
 
-use fogfall_pipeline::{PlayFigures, PlaySeconds, Results};
+use fogfall_pipeline::{FillFigures, IngestFigures, PlayFigures, PlaySeconds, PublishFigures, Results};
 
 use crate::status::{CalibrationBin, Figure, Losses, Phase, Status, TrainSeconds, Wait, WinRate};
 
@@ -57,6 +57,23 @@ pub(super) fn status(i: usize, n: usize) -> Status {
             tree_games: 1.0,
             ..PlayFigures::default()
         },
+        hung_games: 0,
+        publish: PublishFigures { stored: (56_990.0 * done) as u64, outbox: 3, ..PublishFigures::default() },
+        ingest: IngestFigures {
+            stored: (56_988.0 * done) as u64,
+            refused: 2,
+            rows: (1_570_000.0 * done) as u64,
+            waited_s: short(300.0 * done),
+            ..IngestFigures::default()
+        },
+        fill: FillFigures {
+            bus_parts: 2,
+            bus_bytes: 24_576,
+            bus_capacity_bytes: 65_536,
+            log_rows: (1_570_000.0 * done).min(1e6) as u64,
+            log_capacity_rows: 1_000_000,
+            ..FillFigures::default()
+        },
         effective_worlds: Some(12.5),
         pool_worlds: 64,
         refilled_pools: 0.312,
@@ -89,6 +106,7 @@ pub(super) fn status(i: usize, n: usize) -> Status {
         },
         weights_version: format!("3.{step}"),
         weights_published: step / 100,
+        weights_refused: 0,
         weights_bytes: 812_345,
         checkpoint_step: (trained > 0.0).then_some(step / 1_000 * 1_000),
         checkpoint_age_s: (trained > 0.0).then_some(42.5),

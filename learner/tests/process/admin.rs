@@ -36,8 +36,12 @@ pub fn address(learner: &mut Learner) -> String {
 fn counter(address: &str, name: &str) -> u64 {
     let (code, text) = get(address, "/metrics");
     assert_eq!(code, 200);
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
+    let (name, label) = name.split_once('{').map_or((name, ""), |(name, label)| (name, label.trim_end_matches('}')));
+    let figure = |line: &str| {
+        let (labels, figure) = line.strip_prefix(name)?.strip_prefix('{')?.split_once("} ")?;
+        labels.contains(label).then(|| figure.to_owned())
+    };
+    text.lines().find_map(figure).unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
 }
 
 #[test]

@@ -1,27 +1,33 @@
 //! Signs of life: heartbeats that must not grow old, and conditions that must be met, to be ready or to be healthy.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 /// What a process shows of its health. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Vitals {
     started: Instant,
-    heartbeats: Arc<Mutex<Vec<Heartbeat>>>,
+    /// Those whose loops go on.
+    heartbeats: Arc<Mutex<Vec<Weak<Beats>>>>,
     conditions: Arc<Mutex<Vec<Condition>>>,
     /// Those of health.
     healthy: Arc<Mutex<Vec<Condition>>>,
 }
 
-/// A sign that some loop goes round. Beating is one atomic store.
+/// A sign that some loop goes round, held by the loop: one that has ended, and has dropped it, need not go round any more.
+/// Beating is one atomic store.
 #[derive(Clone, Debug)]
-pub struct Heartbeat {
+pub struct Heartbeat(Arc<Beats>);
+
+#[derive(Debug)]
+struct Beats {
     name: &'static str,
     limit: Duration,
     started: Instant,
     /// Milliseconds from `started` to the last beat. Written by the loop, read by the routes.
-    last_ms: Arc<AtomicU64>,
+    last_ms: AtomicU64,
 }
 
 /// Something that must be so before the process is of use. Not met until it is said to be.
@@ -58,9 +64,12 @@ impl Vitals {
 
     /// A new heartbeat, which beats now and must beat again within `limit` each time.
     pub fn heartbeat(&self, name: &'static str, limit: Duration) -> Heartbeat {
-        let heartbeat = Heartbeat { name, limit, started: self.started, last_ms: Arc::default() };
+        let heartbeat =
+            Heartbeat(Arc::new(Beats { name, limit, started: self.started, last_ms: AtomicU64::default() }));
         heartbeat.beat();
-        lock(&self.heartbeats).push(heartbeat.clone());
+        let mut all = lock(&self.heartbeats);
+        all.retain(|beats| beats.strong_count() > 0);
+        all.push(Arc::downgrade(&heartbeat.0));
         heartbeat
     }
 
@@ -81,14 +90,23 @@ impl Vitals {
     /// What is wrong at `now`, one line each; empty if the process is healthy: heartbeats that are too old, and conditions
     /// of health that are not met.
     pub fn stalled(&self, now: Instant) -> Vec<String> {
-        let line = |heartbeat: &Heartbeat| {
-            let (age, limit) = (heartbeat.age(now), heartbeat.limit);
-            let name = heartbeat.name;
+        let line = |beats: Arc<Beats>| {
+            let (name, age, limit) = (beats.name, beats.age(now), beats.limit);
             (age > limit).then(|| format!("{name}: no beat for {} s, limit {} s", age.as_secs(), limit.as_secs()))
         };
-        let mut lines: Vec<_> = lock(&self.heartbeats).iter().filter_map(line).collect();
+        let mut lines: Vec<_> = lock(&self.heartbeats).iter().filter_map(Weak::upgrade).filter_map(line).collect();
         lines.extend(lock(&self.healthy).iter().filter_map(|condition| condition.line(&lock(&condition.state))));
         lines
+    }
+
+    /// How long ago each loop that goes on went round, by its name; of several of one name, the one that is longest ago.
+    pub fn ages(&self, now: Instant) -> BTreeMap<&'static str, Duration> {
+        let mut ages = BTreeMap::new();
+        for beats in lock(&self.heartbeats).iter().filter_map(Weak::upgrade) {
+            let age: &mut Duration = ages.entry(beats.name).or_default();
+            *age = beats.age(now).max(*age);
+        }
+        ages
     }
 
     /// What is missing, one line each; empty if the process is ready.
@@ -115,9 +133,12 @@ impl Heartbeat {
     }
 
     fn beat_at(&self, now: Instant) {
-        self.last_ms.store(now.saturating_duration_since(self.started).as_millis() as u64, Ordering::Relaxed);
+        let Beats { started, last_ms, .. } = &*self.0;
+        last_ms.store(now.saturating_duration_since(*started).as_millis() as u64, Ordering::Relaxed);
     }
+}
 
+impl Beats {
     fn age(&self, now: Instant) -> Duration {
         let last = self.started + Duration::from_millis(self.last_ms.load(Ordering::Relaxed));
         now.saturating_duration_since(last)
@@ -172,6 +193,22 @@ mod tests {
         assert_eq!(vitals.stalled(after(45)), ["train step: no beat for 35 s, limit 30 s"]);
         beat.beat_at(after(44));
         assert!(vitals.stalled(after(45)).is_empty());
+    }
+
+    #[test]
+    fn a_loop_that_has_ended_is_not_waited_for() {
+        let vitals = Vitals::new();
+        let (now, limit) = (vitals.started + Duration::from_secs(90), Duration::from_secs(30));
+        let (watch, train) = (vitals.heartbeat("watch", limit), vitals.heartbeat("train", limit));
+        assert_eq!(vitals.stalled(now).len(), 2);
+        drop(watch);
+        assert_eq!(vitals.ages(now).into_keys().collect::<Vec<_>>(), ["train"]);
+        let again = vitals.heartbeat("train", limit);
+        again.beat_at(vitals.started + Duration::from_secs(80));
+        assert_eq!(vitals.ages(now)["train"].as_secs(), 90, "the one that is longest ago");
+        drop(train);
+        assert_eq!(vitals.ages(now)["train"].as_secs(), 10);
+        assert!(vitals.stalled(now).is_empty());
     }
 
     #[test]
