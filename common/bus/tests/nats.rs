@@ -66,6 +66,32 @@ async fn no_part_is_lost_on_the_way() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_that_keep_three_copies_hand_out_all_that_is_pulled() {
+    const PARTS: u64 = 600; // more than one pull takes
+    let servers = NatsServer::three();
+    let defaults = NatsLimits::default();
+    let limits = NatsLimits { replicas: 3, settle_within: defaults.settle_within, ..settings(&servers[0]).limits };
+    let settings = NatsSettings { limits, answer_within: LONG, connect_within: LONG, ..settings(&servers[0]) };
+    let bus = connect(&settings).await;
+    bus.claim(&manifest(), 0).await.unwrap();
+    for sequence in 0..PARTS {
+        assert_eq!(bus.publish(part(sequence), b"part".as_slice().into()).await.unwrap(), Published::Stored);
+    }
+    let mut came = std::collections::BTreeSet::new();
+    let all = async {
+        while (came.len() as u64) < PARTS {
+            for delivery in bus.pull(1 << 20, Duration::from_secs(1)).await.unwrap() {
+                assert!(came.insert(delivery.part.sequence), "{} came twice", delivery.part.sequence);
+                bus.settle(delivery.receipt, Settle::Done).await.unwrap();
+            }
+        }
+    };
+    // One that was handed out and not taken would come again only after this time.
+    let all = tokio::time::timeout(defaults.settle_within - Duration::from_secs(1), all).await;
+    assert!(all.is_ok(), "{} of {PARTS} parts came", came.len());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_part_is_lost_while_the_server_is_killed_and_comes_back() {
     let mut server = NatsServer::start();
     let bus = Arc::new(connect(&NatsSettings { answer_within: LONG, ..settings(&server) }).await);

@@ -5,7 +5,7 @@
 //! finds neither fails; it is never skipped.
 
 use std::io::{BufRead, BufReader};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -48,6 +48,21 @@ impl NatsServer {
         let mut server = Self { folder, config: config.to_owned(), port: 0, process: None };
         server.run();
         server
+    }
+
+    /// Starts a cluster of three servers. They take some seconds to agree on who leads; until then nothing is stored.
+    ///
+    /// # Panics
+    /// If there is no server program or one does not start.
+    pub fn three() -> [Self; 3] {
+        // All at once, so that they differ; a server that finds its port taken meanwhile does not start.
+        let listeners = [(); 3].map(|()| TcpListener::bind(("127.0.0.1", 0)).expect("a free port"));
+        let ports = listeners.map(|listener| listener.local_addr().expect("it is bound").port());
+        let routes = ports.map(|port| format!("\"nats://127.0.0.1:{port}\"")).join(", ");
+        [0, 1, 2].map(|i| {
+            let cluster = format!("name: three, host: 127.0.0.1, port: {}, routes: [{routes}]", ports[i]);
+            Self::start_with(&format!("server_name: \"server-{i}\"\ncluster {{ {cluster} }}"))
+        })
     }
 
     /// Where clients connect.

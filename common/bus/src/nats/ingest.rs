@@ -29,6 +29,8 @@ const FILL: &str = "ask how full the store is";
 
 /// Stands in the dead letters for the id of a message that has none.
 const NO_PART: PartId = PartId { publisher: 0, sequence: 0 };
+/// Header of the notice that ends a pull: messages asked for and not handed out.
+const PENDING_MESSAGES: &str = "Nats-Pending-Messages";
 /// Most parts of one pull.
 const PULL_PARTS: usize = 256;
 /// Most bytes of one pull.
@@ -137,17 +139,22 @@ impl Ingest {
         let (wanted, settle_within) = (batch.batch, consumer.cached_info().config.ack_wait);
         let until = Instant::now() + patience + link.try_within();
         consumer.request_batch(batch, inbox.into()).await.map_err(|e| failed(PULL, &e))?;
-        let mut taken = Vec::new();
-        while taken.len() < wanted {
+        let (mut taken, mut came, mut to_come) = (Vec::new(), 0, wanted);
+        while came < to_come {
             let Ok(Some(answer)) = timeout_at(until, answers.next()).await else {
                 // Silence in the middle: what has come has come.
                 return if taken.is_empty() { Err(Failed::Again) } else { Ok(taken) };
             };
             match answer.status {
-                None | Some(StatusCode::OK) => taken.extend(self.hand_out(link, answer, settle_within).await?),
+                None | Some(StatusCode::OK) => {
+                    came += 1;
+                    taken.extend(self.hand_out(link, answer, settle_within).await?);
+                }
                 Some(StatusCode::IDLE_HEARTBEAT) => {}
-                Some(status) if taken.is_empty() && !is_end(status, &answer) => return Err(Failed::Again),
-                Some(_) => break,
+                Some(status) if came == 0 && !is_end(status, &answer) => return Err(Failed::Again),
+                // It may come before what it ends: with several copies the server holds each message back until another
+                // server has noted that it was handed out, and the notice not.
+                Some(_) => to_come = handed_out(&answer, wanted).unwrap_or(came),
             }
         }
         Ok(taken)
@@ -257,6 +264,13 @@ impl Ingest {
         };
         self.consumer.get_or_try_init(open).await
     }
+}
+
+/// How many of the messages that were asked for the server has handed out, by the notice that ends its answer. It does not say
+/// so where it had none.
+fn handed_out(notice: &Message, wanted: usize) -> Option<usize> {
+    let left: usize = notice.headers.as_ref()?.get(PENDING_MESSAGES)?.as_str().parse().ok()?;
+    Some(wanted.saturating_sub(left))
 }
 
 /// True if a status says that all there is to hand out now has been handed out.
