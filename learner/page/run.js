@@ -117,7 +117,7 @@ export class RunView {
     const curve = (columns, x) => (name, key) => ({ name, x: columns[x] ?? [], y: columns[key] ?? [] });
     const trained = curve(training, "step");
     this.loss.draw([trained("total", "total"), trained("policy", "policy"), trained("value", "value")]);
-    this.policy.draw([trained("openness", "policy_entropy"), trained("apart from the search", "policy_divergence")]);
+    this.policy.draw([trained("entropy", "policy_entropy"), trained("divergence from the search", "policy_divergence")]);
     const agreement = trained("agreement", "policy_agreement");
     this.agreement.draw([{ ...agreement, y: percents(agreement.y) }]);
     this.staleness.draw([trained("age", "staleness")]);
