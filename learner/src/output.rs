@@ -270,8 +270,7 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 
 /// What a person may want to do next with the run in `dir`, each with its command.
 fn commands(order: &Order, dir: &RunDir, opponent: &str) -> Vec<(&'static str, String)> {
-    let learner = program();
-    let actor = format!("cargo run --bin {} --", learner.replace("learner", "actor"));
+    let [learner, actor] = programs();
     let (run, weights) = (dir.path().display(), dir.weights().display().to_string());
     let untrained = dir.untrained().display().to_string();
     let of_game = |job: &str, rest: &str| {
@@ -280,10 +279,9 @@ fn commands(order: &Order, dir: &RunDir, opponent: &str) -> Vec<(&'static str, S
         format!("{actor} {job} --game {}{rules} {rest}", order.game)
     };
     let place = order.place.cluster().map_or_else(|| "--local".to_owned(), Cluster::arguments);
-    let mut commands =
-        vec![("train on", format!("cargo run --bin {learner} -- {place} --resume latest --run-dir {run}"))];
+    let mut commands = vec![("train on", format!("{learner} {place} --resume latest --run-dir {run}"))];
     if order.place.cluster().is_some() {
-        commands.push(("see how its servers stand", format!("cargo run --bin {learner} -- status {place}")));
+        commands.push(("see how its servers stand", format!("{learner} status {place}")));
     }
     commands.extend([
         (MEASURE, of_game("exact", &format!("--a {weights}"))),
@@ -297,11 +295,14 @@ fn commands(order: &Order, dir: &RunDir, opponent: &str) -> Vec<(&'static str, S
     commands
 }
 
-/// The name of this program: a studio's own learner has its own.
-fn program() -> String {
-    let path = std::env::current_exe().ok();
-    let name = path.as_deref().and_then(|path| path.file_stem()).map(|name| name.to_string_lossy().into_owned());
-    name.unwrap_or_else(|| "learner".to_owned())
+/// How this program and the actor beside it are called: a studio's own learner has its own name, and one that was installed
+/// needs no cargo.
+fn programs() -> [String; 2] {
+    let path = std::env::current_exe().unwrap_or_default();
+    let name = path.file_stem().map_or_else(|| "learner".into(), |name| name.to_string_lossy().into_owned());
+    let built_here = path.iter().any(|folder| folder == "target");
+    let call = |name: String| if built_here { format!("cargo run --bin {name} --") } else { name };
+    [call(name.clone()), call(name.replace("learner", "actor"))]
 }
 
 fn print_line(text: &str) -> std::io::Result<()> {
