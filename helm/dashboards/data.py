@@ -21,7 +21,6 @@ FLOW = Row(
             " Lost: an actor was stopped before the bus had them.",
             "count:games/s",
             [(rate("fogfall_parts_published_total", "run, outcome"), "{{run}} {{outcome}}")],
-            w=6,
             min=0,
         ),
         graph(
@@ -30,7 +29,6 @@ FLOW = Row(
             " Refused: of another run, game, layout or wire version, or damaged; they lie among the dead letters.",
             "count:games/s",
             [(rate("fogfall_parts_settled_total", "run, outcome"), "{{run}} {{outcome}}")],
-            w=6,
             min=0,
         ),
         graph(
@@ -42,7 +40,6 @@ FLOW = Row(
                 (rate("fogfall_rows_followed_total"), "{{run}} followed"),
                 (rate("fogfall_rows_sampled_total"), "{{run}} sampled"),
             ],
-            w=6,
             min=0,
         ),
         graph(
@@ -51,7 +48,16 @@ FLOW = Row(
             " slowest does not.",
             "percentunit",
             [(f"avg by (run, role, stage) (rate(fogfall_blocked_seconds_total{{@}}{RATE}))", "{{run}} {{role}} {{stage}}")],
-            w=6,
+            w=12,
+            min=0,
+        ),
+        graph(
+            "Present waits",
+            "How long each stage's present wait has lasted, the longest of all processes. A line that climbs is a stage that"
+            " gets nothing at all.",
+            "s",
+            [("max by (run, role, stage) (fogfall_wait_seconds{@})", "{{run}} {{role}} {{stage}}")],
+            w=12,
             min=0,
         ),
     ),

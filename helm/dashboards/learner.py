@@ -80,9 +80,9 @@ LEARNING = Row(
     (
         graph(
             "Loss",
-            "By term: policy (cross entropy with the search), value, the penalty on weights, and their total.",
+            "Policy (cross entropy with the search), value, and the total, which has the weights' penalty in it.",
             "none",
-            [(newest("fogfall_loss", "run, term"), "{{run}} {{term}}")],
+            [('max by (run, term) (fogfall_loss{@,term!="weights"})', "{{run}} {{term}}")],
         ),
         graph(
             "Gradient",
@@ -134,20 +134,23 @@ LEARNING = Row(
             "Mean distance between the predicted value and the outcome of the games, over bins of the prediction.",
             "none",
             [(newest("fogfall_value_calibration_error"), "{{run}}")],
-            w=12,
             min=0,
         ),
         bars(
             "Calibration",
-            "What the network predicts against what came, for each bin of the prediction, on the scale -1 to 1. The two are"
-            " the same where it is calibrated.",
+            "What the network predicts against what came, for each bin of the prediction, in units of the game's scale. The"
+            " two are the same where it is calibrated.",
             "none",
             [newest("fogfall_value_predicted", "run, bin"), newest("fogfall_value_outcome", "run, bin")],
             ("predicted", "outcome"),
             "bin",
-            w=12,
-            min=-1,
-            max=1,
+        ),
+        graph(
+            "Penalty on weights",
+            "What the penalty on weights is a small share of: the sum of their squares. It grows at first and then stays.",
+            "short",
+            [('max by (run) (fogfall_loss{@,term="weights"})', "{{run}}")],
+            min=0,
         ),
     ),
 )

@@ -2,18 +2,32 @@
 
 import pathlib
 import re
+from dataclasses import dataclass
 
-NAMES = pathlib.Path(__file__).resolve().parent.parent.parent / "common" / "service" / "src" / "metrics" / "names.rs"
+# Written from common/service/src/metrics/names.rs, and held to it by a test there.
+LIST = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "metrics.md"
+# | `name` | kind | unit | `label`: value, value | what |
+ROW = re.compile(r"^\| `(fogfall_\w+)` \| (\w+) \| [\w ]* \| (?:`(\w+)`(?:: ([^|]+))?)? \|", re.MULTILINE)
 
-# Those that are histograms, whose series end in _bucket, _sum and _count.
-HISTOGRAMS = {
-    "fogfall_append_seconds",
-    "fogfall_checkpoint_seconds",
-    "fogfall_publish_seconds",
-    "fogfall_row_staleness_steps",
-    "fogfall_step_seconds",
-    "fogfall_weights_fetch_seconds",
-}
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of the product: counter, gauge or histogram, and the label that tells its series apart, if it has one."""
+
+    kind: str
+    label: str
+    values: tuple
+
+
+def product():
+    """The product's own metrics by name."""
+    found = {}
+    for name, kind, label, values in ROW.findall(LIST.read_text()):
+        found[name] = Metric(kind, label, tuple(values.strip().split(", ")) if values else ())
+    return found
+
+
+PRODUCT = product()
 
 # What every process says of itself.
 PROCESS = {
@@ -62,16 +76,10 @@ EXPORTERS = {
 EXPORTED = set().union(*EXPORTERS.values())
 
 
-def product():
-    """The product's own metrics and the label of each that has one, as names.rs declares them."""
-    declared = re.findall(r'^    [A-Z_]+ = "(\w+)"(?: by "(\w+)")?,', NAMES.read_text(), re.MULTILINE)
-    return {name: label or None for name, label in declared}
-
-
 def family(name):
     """The metric that a series belongs to: a histogram's series have names of their own."""
     base = re.sub(r"_(bucket|sum|count)$", "", name)
-    return base if base in HISTOGRAMS else name
+    return base if base in PRODUCT and PRODUCT[base].kind == "histogram" else name
 
 
 def needs_exporter(expr):

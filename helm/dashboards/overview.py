@@ -86,7 +86,7 @@ DASHBOARD = Dashboard(
             "By term. Policy and value loss fall and then stay where the search itself is uncertain; a rising one is worth a"
             " look.",
             "none",
-            [("max by (run, term) (run:fogfall_loss:max{@})", "{{run}} {{term}}")],
+            [('max by (run, term) (run:fogfall_loss:max{@,term!="weights"})', "{{run}} {{term}}")],
         ),
         graph(
             "Rows",
@@ -99,11 +99,16 @@ DASHBOARD = Dashboard(
             min=0,
         ),
         graph(
-            "Stages that wait",
-            "How long each stage's present wait has lasted, the longest of its threads. A line that climbs is what holds the"
-            " run back: it waits for the stage before it (rows), or after it (room).",
-            "s",
-            [("max by (run, role, stage) (fogfall_wait_seconds{@})", "{{run}} {{role}} {{stage}}")],
+            "Who waits",
+            "Share of time that a stage waits for another. The slowest one does not wait; those before it wait for room,"
+            " those after it for rows.",
+            "percentunit",
+            [
+                (
+                    "avg by (run, role, stage) (rate(fogfall_blocked_seconds_total{@}[$__rate_interval]))",
+                    "{{run}} {{role}} {{stage}}",
+                )
+            ],
             min=0,
         ),
         graph(

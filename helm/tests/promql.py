@@ -1,8 +1,14 @@
 """Expressions of PromQL taken apart, for the tests of dashboards and rules."""
 
+import pathlib
 import re
+import sys
 
 import promql_parser as promql
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from dashboards import metrics as known  # noqa: E402 (found by the line above)
 
 # Functions that make sense of a counter, which alone only says how long a process has lived.
 OF_COUNTERS = {"rate", "irate", "increase"}
@@ -58,6 +64,21 @@ def metrics(expr):
 def bare_counters(expr):
     """Counters that are not made a rate or an increase."""
     return [name for name, _, inside in selectors(expr) if name.endswith("_total") and not OF_COUNTERS & set(inside)]
+
+
+def strange_labels(expr):
+    """Labels and values that a selector asks of a metric of the product which never has them."""
+    scraped = {"namespace", "release", "component", "pod", "run", "role", "le", "__name__"}
+    found = []
+    for name, matchers, _ in selectors(expr):
+        metric = known.PRODUCT.get(known.family(name))
+        for label, value in matchers.items() if metric else ():
+            wanted = value.split("|")
+            if label not in scraped | {metric.label}:
+                found.append(f"{name} has no label {label}")
+            elif label == metric.label and metric.values and not set(wanted) <= set(metric.values):
+                found.append(f"{name} has no {label} {value}")
+    return found
 
 
 def labels(node):

@@ -2,6 +2,7 @@
 
 import promql
 import pytest
+from promql import known
 
 
 def test_variables_and_intervals_are_replaced():
@@ -26,6 +27,15 @@ def test_a_counter_alone_is_found_and_its_rate_is_not():
     assert promql.bare_counters("a_total + rate(b_total[5m]) + sum(increase(c_total[5m]))") == ["a_total"]
 
 
+def test_a_label_or_value_that_a_metric_never_has_is_found():
+    assert (
+        promql.strange_labels('fogfall_games_total{run="x"} + rate(fogfall_loss{term="policy"}[5m]) + other{any="thing"}')
+        == []
+    )
+    assert promql.strange_labels('fogfall_games_total{term="policy"}') == ["fogfall_games_total has no label term"]
+    assert promql.strange_labels('fogfall_loss{term=~"policy|poverty"}') == ["fogfall_loss has no term policy|poverty"]
+
+
 @pytest.mark.parametrize(
     ("expr", "kept"),
     [
@@ -40,3 +50,9 @@ def test_a_counter_alone_is_found_and_its_rate_is_not():
 )
 def test_labels_that_a_query_keeps_are_known_where_it_names_them(expr, kept):
     assert promql.labels(promql.parse(expr)) == kept
+
+
+def test_every_row_of_the_list_of_metrics_is_read():
+    rows = [line for line in known.LIST.read_text().splitlines() if line.startswith("| `fogfall_")]
+    assert len(known.PRODUCT) == len(rows) > 50
+    assert known.PRODUCT["fogfall_loss"] == known.Metric("gauge", "term", ("total", "policy", "value", "weights"))

@@ -31,14 +31,6 @@ PAST_S, EVERY_S = 1800, 15
 ANSWERS_WITHIN_S = 60
 
 ROLES = ("actor", "ingester", "learner")
-# Values of labels that queries name; any other label gets one of its own.
-VALUES = {
-    "phase": ("wait", "search", "step"),
-    "source": ("network", "cache"),
-    "outcome": ("stored", "failed", "stale", "refused"),
-    "term": ("total", "policy"),
-    "bin": ("-0.9", "0.1"),
-}
 # What exporters name: the labels that Prometheus gives their targets, and their own.
 OF_EXPORTERS = {
     "prometheus-nats-exporter": {"component": "nats", "pod": "nats-0", "stream_name": "s", "consumer_name": "c"},
@@ -59,9 +51,9 @@ def series():
     release = {"namespace": "n", "release": "r"}
     for role in ROLES:
         process = {**release, "run": "duel", "role": role, "component": role, "pod": f"{role}-0"}
-        for name, label in metrics.product().items():
-            for value in VALUES.get(label, ("x",)) if label else (None,):
-                yield name, process | ({label: value} if label else {})
+        for name, metric in metrics.PRODUCT.items():
+            for value in metric.values or ("x",) if metric.label else (None,):
+                yield name, process | ({metric.label: value} if metric.label else {})
         for name in metrics.PROCESS:
             yield name, process
     for exporter, labels in OF_EXPORTERS.items():
@@ -77,7 +69,7 @@ def samples(name, labels, times):
         return f"{full}{{{text}}} {value} {at}"
 
     for i, at in enumerate(times):
-        if name in metrics.HISTOGRAMS:
+        if metrics.family(f"{name}_sum") == name:
             for le, share in (("0.5", 1), ("1.0", 2), ("+Inf", 3)):
                 yield line(f"{name}_bucket", i * share, at, le=le)
             yield line(f"{name}_sum", i, at)
@@ -97,7 +89,7 @@ def prometheus(tmp_path_factory):
         families.setdefault(name, []).extend(samples(name, labels, times))
     lines = []
     for name, of_it in families.items():
-        kind = "histogram" if name in metrics.HISTOGRAMS else "counter" if name.endswith("_total") else "gauge"
+        kind = "histogram" if metrics.family(f"{name}_sum") == name else "counter" if name.endswith("_total") else "gauge"
         lines += [f"# TYPE {name.removesuffix('_total')} {kind}", *of_it]
     (directory / "series").write_text("\n".join([*lines, "# EOF", ""]))
     blocks = [program("promtool"), "tsdb", "create-blocks-from", "openmetrics", directory / "series", directory / "data"]

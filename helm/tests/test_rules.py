@@ -335,7 +335,7 @@ CASES = [
         "FogfallHeartbeatOld",
         5,
         {of("learner", "fogfall_heartbeat_age_seconds", loop="train loop"): "100x5"},
-        "train loop of learner learner-0 (run duel) has not moved for 1m 40s; its limit is two minutes.",
+        "train loop of learner learner-0 (run duel) has not moved for 1m 40s, and its process is soon started anew.",
         {of("learner", "fogfall_heartbeat_age_seconds", loop="train loop"): "80x5"},
         {"role": "learner", "pod": "learner-0", "loop": "train loop"},
     ),
@@ -480,7 +480,8 @@ def test_no_section_is_left_of_an_alert_that_is_gone():
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.get("alert") or rule["record"])
 def test_a_rule_asks_for_metrics_that_there_are(rule):
     recorded = {rule["record"] for rule in RULES if "record" in rule}
-    known = metrics.product().keys() | metrics.PROCESS | metrics.PROMETHEUS | metrics.EXPORTED | recorded
+    known = metrics.PRODUCT.keys() | metrics.PROCESS | metrics.PROMETHEUS | metrics.EXPORTED | recorded
     assert {metrics.family(name) for name in promql.metrics(rule["expr"])} <= known
+    assert promql.strange_labels(rule["expr"]) == []
     # Hung games are threads lost of processes that live: their number is what is meant.
     assert promql.bare_counters(rule["expr"]) in ([], ["fogfall_hung_games_total"])
