@@ -38,8 +38,8 @@ The run's id on its servers.
 Labels that pods are selected by, of (dict "root" $ "component" C): nothing that an upgrade changes.
 */}}
 {{- define "fogfall.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "fogfall.name" .root }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/name: {{ include "fogfall.name" .root | quote }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 {{- with .component }}
 app.kubernetes.io/component: {{ . }}
 {{- end }}
@@ -64,8 +64,8 @@ The metadata of an object, of (dict "root" $ "component" C); "suffix" stands for
 namespace, labels and annotations may be given besides.
 */}}
 {{- define "fogfall.metadata" -}}
-name: {{ default (printf "%s-%s" (include "fogfall.fullname" .root) (default .component .suffix)) .name }}
-namespace: {{ default (include "fogfall.namespace" .root) .namespace }}
+name: {{ default (printf "%s-%s" (include "fogfall.fullname" .root) (default .component .suffix)) .name | quote }}
+namespace: {{ default (include "fogfall.namespace" .root) .namespace | quote }}
 labels:
   {{- include "fogfall.labels" . | nindent 2 }}
   {{- with .labels }}

@@ -44,14 +44,14 @@ with every version.
 All of a pod's spec but its containers and volumes. "tolerations", "affinity" and "spread" are the chart's own.
 */}}
 {{- define "fogfall.pod.spec" -}}
-serviceAccountName: {{ include "fogfall.serviceAccountName" . }}
+serviceAccountName: {{ include "fogfall.serviceAccountName" . | quote }}
 automountServiceAccountToken: false
 # Kubernetes would add variables that the programs take for settings.
 enableServiceLinks: false
 {{- with .root.Values.global.image.pullSecrets }}
 imagePullSecrets:
   {{- range . }}
-  - name: {{ . }}
+  - name: {{ . | quote }}
   {{- end }}
 {{- end }}
 securityContext:
@@ -68,13 +68,13 @@ securityContext:
 terminationGracePeriodSeconds: {{ . }}
 {{- end }}
 {{- with .values.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
 {{- with .values.runtimeClassName }}
-runtimeClassName: {{ . }}
+runtimeClassName: {{ . | quote }}
 {{- end }}
 {{- with .values.schedulerName }}
-schedulerName: {{ . }}
+schedulerName: {{ . | quote }}
 {{- end }}
 {{- with .values.nodeSelector }}
 nodeSelector:
@@ -130,7 +130,7 @@ securityContext:
 Image and pull policy of a container, of (dict "root" $ "image" I "tag" T).
 */}}
 {{- define "fogfall.container.image" -}}
-image: {{ include "fogfall.image" . }}
+image: {{ include "fogfall.image" . | quote }}
 imagePullPolicy: {{ default .root.Values.global.image.pullPolicy .image.pullPolicy }}
 {{- end }}
 

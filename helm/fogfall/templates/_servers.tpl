@@ -73,9 +73,9 @@ First word of the subjects that answers to a role come back on, of (dict "root" 
 Flags of the bus, of (dict "root" $ "role" R).
 */}}
 {{- define "fogfall.nats.args" -}}
-- --nats={{ include "fogfall.nats.urls" .root }}
+- {{ printf "--nats=%s" (include "fogfall.nats.urls" .root) | quote }}
 {{- with include "fogfall.nats.inbox" . }}
-- --nats-inbox={{ . }}
+- {{ printf "--nats-inbox=%s" . | quote }}
 {{- end }}
 {{- if include "fogfall.nats.tlsSecret" .root }}
 - --nats-ca=/etc/fogfall/nats-tls/ca.crt
@@ -102,7 +102,7 @@ Variables of the bus, of the same.
 - name: FOGFALL_NATS_PASSWORD
   valueFrom:
     secretKeyRef:
-      name: {{ $secret }}
+      name: {{ $secret | quote }}
       key: {{ .role }}-password
 {{- end }}
 {{- else if has $values.externalNats.auth.method (list "password" "token" "nkey") }}
@@ -113,8 +113,8 @@ Variables of the bus, of the same.
 - name: FOGFALL_NATS_{{ upper $values.externalNats.auth.method }}
   valueFrom:
     secretKeyRef:
-      name: {{ $secret }}
-      key: {{ get $values.externalNats.auth.keys .role }}
+      name: {{ $secret | quote }}
+      key: {{ get $values.externalNats.auth.keys .role | quote }}
 {{- end }}
 {{- end }}
 
@@ -130,7 +130,7 @@ The user of a role at Redis.
 Flags of the replay log, of (dict "root" $ "role" R).
 */}}
 {{- define "fogfall.redis.args" -}}
-- --redis={{ include "fogfall.redis.url" .root }}
+- {{ printf "--redis=%s" (include "fogfall.redis.url" .root) | quote }}
 {{- if include "fogfall.redis.tlsSecret" .root }}
 - --redis-ca=/etc/fogfall/redis-tls/ca.crt
 {{- end }}
@@ -154,7 +154,7 @@ Variables of the replay log, of the same.
 - name: FOGFALL_REDIS_PASSWORD
   valueFrom:
     secretKeyRef:
-      name: {{ include "fogfall.redis.secret" .root }}
+      name: {{ include "fogfall.redis.secret" .root | quote }}
       key: {{ if $values.redis.enabled }}{{ ternary "operator-password" "password" (eq $user "operator") }}{{ else }}{{ get $values.externalRedis.keys $user }}{{ end }}
 {{- end }}
 {{- end }}
@@ -187,7 +187,7 @@ Their volumes: of each secret no more than the role needs.
 {{- with include "fogfall.nats.tlsSecret" .root }}
 - name: nats-tls
   secret:
-    secretName: {{ . }}
+    secretName: {{ . | quote }}
     items:
       - key: ca.crt
         path: ca.crt
@@ -201,16 +201,16 @@ Their volumes: of each secret no more than the role needs.
 {{- if and (not .root.Values.nats.enabled) (eq .root.Values.externalNats.auth.method "credentials") }}
 - name: nats-credentials
   secret:
-    secretName: {{ .root.Values.externalNats.auth.existingSecret }}
+    secretName: {{ .root.Values.externalNats.auth.existingSecret | quote }}
     items:
-      - key: {{ get .root.Values.externalNats.auth.keys .role }}
+      - key: {{ get .root.Values.externalNats.auth.keys .role | quote }}
         path: nats.creds
 {{- end }}
 {{- if .redis }}
 {{- with include "fogfall.redis.tlsSecret" .root }}
 - name: redis-tls
   secret:
-    secretName: {{ . }}
+    secretName: {{ . | quote }}
     items:
       - key: ca.crt
         path: ca.crt

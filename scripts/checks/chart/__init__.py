@@ -1,1 +1,1 @@
-"""What checks of the Helm chart share: rendering it, reading what came out, and running that on this machine without a cluster."""
+"""What checks of the Helm chart share: rendering it, reading what came out, and running that without a cluster."""

@@ -1,7 +1,7 @@
 """Runs one container: as a program with a description (JSON) of it, in namespaces of its own. The runner starts it.
 
-It stays as the parent of the container's first process, whose pid it prints, and ends with its code, or 128 + the signal. As in a
-real container, that process has pid 1 and takes no signal that it has no handler for, but SIGKILL.
+It stays as the parent of the container's first process, whose pid it reports, and ends with its code, or 128 + the signal.
+As in a real container, that process has pid 1 and takes no signal that it has no handler for, but SIGKILL.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ class Call:
     namespace: str = "games"
     chart: str = str(CHART)
     show_only: str | None = None
+    skip_schema: bool = False
 
     def arguments(self) -> list[str]:
         arguments = [self.release, self.chart, "--namespace", self.namespace, "--kube-version", self.kube_version]
@@ -49,6 +50,8 @@ class Call:
             arguments += ["--api-versions", version]
         if self.show_only:
             arguments += ["--show-only", self.show_only]
+        if self.skip_schema:
+            arguments.append("--skip-schema-validation")
         return arguments
 
 

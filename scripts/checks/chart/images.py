@@ -1,7 +1,7 @@
 """Which program of this machine stands for which image.
 
-A container sees the programs of its image and, of the machine, only what an image of that kind holds: an image from scratch has no
-shell and no libraries, so a probe or hook that needs one fails here as it would on a cluster.
+A container sees the programs of its image and, of the machine, only what an image of that kind holds: an image from scratch
+has no shell and no libraries, so a probe or hook that needs one fails here as it would on a cluster.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LIBTORCH = "/opt/libtorch"
 
 @dataclasses.dataclass(frozen=True)
 class Image:
-    """`files`: place in the container to place on this machine. `system`: `none`, `libraries`, or `shell` with its usual tools."""
+    """`files`: place in the container to place here. `system`: `none`, `libraries`, or `shell` with its usual tools."""
 
     name: str
     entrypoint: tuple[str, ...] = ()
@@ -47,7 +47,9 @@ class Image:
 
 def _redis_files() -> dict[str, pathlib.Path]:
     own = TOOLS / "redis"
-    found = {name: own / name if (own / name).exists() else shutil.which(name) for name in ("redis-server", "redis-cli")}
+    found = {
+        name: own / name if (own / name).exists() else shutil.which(name) for name in ("redis-server", "redis-cli")
+    }
     files = {f"/usr/local/bin/{name}": pathlib.Path(path) for name, path in found.items() if path}
     return {**files, **{f"/usr/local/lib/redis/{path.name}": path.resolve() for path in own.glob("*.so.*")}}
 

@@ -1,7 +1,7 @@
 """Runs pods on the node: folders for their volumes, their containers, their probes, and their end in good order.
 
-A container that ends, or whose liveness probe fails, is not started again as a cluster would do: that is a failure of the run, since
-everything here starts in any order and waits for what is not there yet.
+A container that ends, or whose liveness probe fails, is not started again as a cluster would do: that is a failure of the
+run, since everything here starts in any order and waits for what is not there yet.
 """
 
 from __future__ import annotations
@@ -192,7 +192,11 @@ class PodRun:
         try:
             if "startup" in container.probes and not await self._repeat(running, "startup", make("startup")):
                 return
-            others = [self._repeat(running, kind, make(kind)) for kind in ("readiness", "liveness") if kind in container.probes]
+            others = [
+                self._repeat(running, kind, make(kind))
+                for kind in ("readiness", "liveness")
+                if kind in container.probes
+            ]
             if "readiness" not in container.probes:
                 self._set_ready(container.name, True)
             await asyncio.gather(*others)
@@ -257,7 +261,10 @@ class PodRun:
     # --- end ---
 
     async def stop(self) -> tuple[float, dict[str, int]]:
-        """Ends all containers: preStop hooks, SIGTERM, and SIGKILL when the grace period is over. Seconds taken, and exit codes."""
+        """Ends all containers: preStop hooks, SIGTERM, and SIGKILL when the grace period is over.
+
+        Gives the seconds taken, and exit codes by container.
+        """
         self.stopping, started = True, time.monotonic()
         try:
             await asyncio.wait_for(asyncio.gather(*(self._end(running) for running in self.running)), self.pod.grace_s)

@@ -56,7 +56,12 @@ class PodTemplate:
 
     def ports(self) -> dict[str, int]:
         """Named ports of all containers."""
-        return {port["name"]: port["containerPort"] for c in self.containers for port in c.get("ports", []) if "name" in port}
+        return {
+            port["name"]: port["containerPort"]
+            for c in self.containers
+            for port in c.get("ports", [])
+            if "name" in port
+        }
 
 
 def hooks(owner: dict) -> set[str]:

@@ -1,7 +1,7 @@
 """The network of a node that exists only while the runner does: an address for each pod and each service.
 
-Pods hang on a bridge, as on a real node. Services have addresses on the node itself, where a small proxy hands each connection to a
-pod that is ready, in turn; a connection to a service without one is closed. NetworkPolicies are not enforced.
+Pods hang on a bridge, as on a real node. Services have addresses on the node itself, where a small proxy hands each
+connection to a pod that is ready, in turn; a connection to a service without one is closed. NetworkPolicies are not enforced.
 """
 
 from __future__ import annotations

@@ -27,14 +27,16 @@ def needs() -> str | None:
         except OSError:
             os._exit(1)
     if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0:
-        return "this machine allows no user namespaces (or run this as root): sysctl kernel.unprivileged_userns_clone, or AppArmor's"
+        return "this machine allows no user namespaces: see sysctl user.max_user_namespaces, AppArmor's, or run this as root"
     return None
 
 
 def enter() -> None:
-    """Returns in a new process on the node. The process that called waits for it, hands signals on, and ends with its code."""
+    """Returns in a new process on the node. The one that called waits for it, hands signals on, and ends with its code."""
     sandbox.become(0, 0)
-    sandbox.unshare(sandbox.NEW_MOUNTS | sandbox.NEW_NETWORK | sandbox.NEW_PIDS | sandbox.NEW_IPC | sandbox.NEW_HOSTNAME)
+    sandbox.unshare(
+        sandbox.NEW_MOUNTS | sandbox.NEW_NETWORK | sandbox.NEW_PIDS | sandbox.NEW_IPC | sandbox.NEW_HOSTNAME
+    )
     pid = os.fork()
     if pid != 0:
         # The terminal sends its interrupt to both; a supervisor sends its signal to this one alone.

@@ -1,4 +1,4 @@
-"""Probes as a kubelet makes them: what to ask, how often, and after how many answers a container is held for ready or dead."""
+"""Probes as a kubelet makes them: what to ask, how often, and after how many answers a container is ready or dead."""
 
 from __future__ import annotations
 
@@ -82,7 +82,9 @@ class Probe:
         return self._ports[port] if isinstance(port, str) else port
 
 
-async def http_get(host: str, port: int, path: str, tls: bool = False, headers: dict[str, str] | None = None) -> tuple[int, str]:
+async def http_get(
+    host: str, port: int, path: str, tls: bool = False, headers: dict[str, str] | None = None
+) -> tuple[int, str]:
     """Status and body. Certificates are not verified, as a kubelet does not."""
     context = None
     if tls:

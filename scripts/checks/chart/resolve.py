@@ -1,7 +1,7 @@
-"""What a kubelet makes of a pod's YAML: the pods of a workload, their environment, arguments, files and names. Pure: nothing runs.
+"""What a kubelet makes of a pod's YAML: the pods of a workload, their environment, arguments, files and names.
 
-What this project has no use for (host paths, service links, sidecars that are init containers, ...) is refused by name rather than
-left out.
+Pure: nothing runs. What this project has no use for (host paths, service links, sidecars that are init containers, ...) is
+refused by name rather than left out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class File:
 
 @dataclasses.dataclass(frozen=True)
 class Volume:
-    """`files`: of ConfigMaps and Secrets, read-only. `claim`: the name of a claim. Neither: an empty folder, in memory or not."""
+    """`files`: of ConfigMaps and Secrets, read-only. `claim`: the name of a claim. Neither: an empty folder."""
 
     files: dict[str, File] | None = None
     claim: str | None = None
@@ -113,7 +113,18 @@ def expand(text: str, environment: dict[str, str]) -> str:
     return _REFERENCE.sub(value, text)
 
 
-_UNITS = {"": 1.0, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
+_UNITS = {
+    "": 1.0,
+    "m": 1e-3,
+    "k": 1e3,
+    "M": 1e6,
+    "G": 1e9,
+    "T": 1e12,
+    "Ki": 2.0**10,
+    "Mi": 2.0**20,
+    "Gi": 2.0**30,
+    "Ti": 2.0**40,
+}
 
 
 def quantity(value: str | int | float) -> float:
@@ -182,7 +193,7 @@ def field(path: str, pod: dict) -> str:
 
 
 def resource_field(reference: dict, container: dict) -> str:
-    """A limit or request of the container itself, in units of the divisor, rounded up. Without a limit it is the node's, as 1."""
+    """A limit or request of the container, in units of the divisor, rounded up. Without a limit it is the node's, as 1."""
     kind, _, resource = reference["resource"].partition(".")
     value = container.get("resources", {}).get(kind, {}).get(resource, 1)
     return str(int(-(-quantity(value) // quantity(reference.get("divisor", 1) or 1))))
@@ -287,7 +298,12 @@ def container(spec: dict, pod: dict, store: Store) -> Container | None:
     if "postStart" in lifecycle:
         raise Unsupported("a postStart hook")
     mounts = [
-        Mount(one["name"], one["mountPath"], one.get("subPath") or expand(one.get("subPathExpr", ""), variables), one.get("readOnly", False))
+        Mount(
+            one["name"],
+            one["mountPath"],
+            one.get("subPath") or expand(one.get("subPathExpr", ""), variables),
+            one.get("readOnly", False),
+        )
         for one in spec.get("volumeMounts") or []
     ]
     uid = security.get("runAsUser", image.uid)
@@ -295,7 +311,11 @@ def container(spec: dict, pod: dict, store: Store) -> Container | None:
         name=spec["name"],
         image=image,
         command=image.command(words, arguments),
-        environment={"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOSTNAME": pod["name"], **variables},
+        environment={
+            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOSTNAME": pod["name"],
+            **variables,
+        },
         mounts=mounts,
         uid=uid,
         gid=security.get("runAsGroup", uid),
@@ -318,7 +338,10 @@ def pod(template: PodTemplate, index: int, ip: str, namespace: str, store: Store
         "name": name,
         "namespace": namespace,
         "ip": ip,
-        "labels": {**template.labels, **({"apps.kubernetes.io/pod-index": str(index)} if kind == "StatefulSet" else {})},
+        "labels": {
+            **template.labels,
+            **({"apps.kubernetes.io/pod-index": str(index)} if kind == "StatefulSet" else {}),
+        },
         "annotations": template.annotations,
         "spec": template.spec,
     }
@@ -347,11 +370,13 @@ def service(spec: dict, ip: str, namespace: str) -> Service:
         raise Unsupported("an ExternalName service")
     headless = spec["spec"].get("clusterIP") == "None"
     ports = [(port["port"], port.get("targetPort", port["port"])) for port in spec["spec"].get("ports") or []]
-    return Service(spec["metadata"]["name"], namespace, None if headless else ip, spec["spec"].get("selector") or {}, ports)
+    return Service(
+        spec["metadata"]["name"], namespace, None if headless else ip, spec["spec"].get("selector") or {}, ports
+    )
 
 
 def hosts_file(pod_: Pod, pods: list[Pod], services: list[Service]) -> str:
-    """The names that a pod can resolve, as `/etc/hosts`. Unlike DNS it lists a headless service's pods whether ready or not."""
+    """The names that a pod can resolve, as `/etc/hosts`: unlike DNS, pods of a headless service whether ready or not."""
     lines = ["127.0.0.1 localhost", f"{pod_.ip} {pod_.hostname}"]
     for one in services:
         if one.ip:

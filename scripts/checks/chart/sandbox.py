@@ -61,7 +61,9 @@ def give_up_root(uid: int, gid: int) -> None:
 
 def mount(source: str, target: str | os.PathLike, kind: str = "", flags: int = 0, options: str = "") -> None:
     where = os.fspath(target)
-    result = _libc.mount(source.encode(), where.encode(), kind.encode() or None, ctypes.c_ulong(flags), options.encode() or None)
+    result = _libc.mount(
+        source.encode(), where.encode(), kind.encode() or None, ctypes.c_ulong(flags), options.encode() or None
+    )
     _check(result, f"mount {source or kind} on {where}")
 
 
