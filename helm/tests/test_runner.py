@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from chart import resolve
+from chart import given, resolve
 from chart.images import Image, image_of
 from chart.manifests import Manifests, pod_template
 from chart.probes import Probe, Verdict
@@ -167,6 +167,18 @@ def test_services_are_found_by_all_their_names():
     assert "10.96.0.1 nats nats.games nats.games.svc nats.games.svc.cluster.local" in lines
     assert [line.split()[0] for line in lines if " nats-headless " in line] == ["10.244.0.0", "10.244.0.1"]
     assert any(line.startswith("10.244.0.1 nats-1.nats-headless ") for line in lines)
+
+
+def test_secrets_that_nobody_makes_are_made():
+    spec = {
+        "containers": [{"env": [{"name": "P", "valueFrom": {"secretKeyRef": {"name": "mine", "key": "actor"}}}]}],
+        "volumes": [{"name": "tls", "secret": {"secretName": "tls", "items": [{"key": "ca.crt", "path": "ca.crt"}]}}],
+    }
+    service = {"kind": "Service", "metadata": {"name": "nats"}, "spec": {}}
+    made = given.make_secrets(Manifests([{"kind": "Pod", "metadata": {"name": "p"}, "spec": spec}, service]), "games")
+    assert set(made) == {("Secret", "mine"), ("Secret", "tls")}
+    assert len(made["Secret", "mine"]["actor"]) == 32
+    assert set(made["Secret", "tls"]) == {"ca.crt", "tls.crt", "tls.key"}
 
 
 def test_command_and_args_replace_what_images_say():

@@ -103,31 +103,10 @@ def scalers_have_a_workload_to_scale_and_it_names_no_replicas(rendering: Renderi
             yield f"{key_of(found)} names replicas, which an upgrade would set against {key_of(scaler)}"
 
 
-def _uses(one: PodTemplate) -> Iterator[tuple[str, str, list[str] | None, bool]]:
-    """ConfigMaps and Secrets that pods use: kind, name, the keys that have to be there, whether it may be missing."""
-    for container in one.containers:
-        for variable in container.get("env") or []:
-            source = variable.get("valueFrom") or {}
-            for way, kind in (("secretKeyRef", "Secret"), ("configMapKeyRef", "ConfigMap")):
-                if way in source:
-                    yield kind, source[way]["name"], [source[way]["key"]], source[way].get("optional", False)
-        for source in container.get("envFrom") or []:
-            for way, kind in (("secretRef", "Secret"), ("configMapRef", "ConfigMap")):
-                if way in source:
-                    yield kind, source[way]["name"], None, source[way].get("optional", False)
-    for volume in one.spec.get("volumes") or []:
-        for part in (volume, *(volume.get("projected") or {}).get("sources", [])):
-            for way, kind in (("secret", "Secret"), ("configMap", "ConfigMap")):
-                if way in part:
-                    source = part[way]
-                    keys = [item["key"] for item in source["items"]] if "items" in source else None
-                    yield kind, source.get("secretName") or source["name"], keys, source.get("optional", False)
-
-
 @law
 def secrets_and_config_maps_are_there_or_named_by_values(rendering: Rendering) -> Iterator[str]:
     for one in rendering.manifests.pods():
-        for kind, name, keys, optional in _uses(one):
+        for kind, name, keys, optional in one.uses():
             found = rendering.manifests.find(kind, name)
             if found is None:
                 if not optional and not rendering.names(name):

@@ -54,6 +54,26 @@ class PodTemplate:
     def claim_templates(self) -> list[dict]:
         return self.owner.get("spec", {}).get("volumeClaimTemplates") or []
 
+    def uses(self) -> Iterator[tuple[str, str, list[str] | None, bool]]:
+        """ConfigMaps and Secrets that pods use: kind, name, the keys that have to be there, whether it may be missing."""
+        for container in self.containers:
+            for variable in container.get("env") or []:
+                source = variable.get("valueFrom") or {}
+                for way, kind in (("secretKeyRef", "Secret"), ("configMapKeyRef", "ConfigMap")):
+                    if way in source:
+                        yield kind, source[way]["name"], [source[way]["key"]], source[way].get("optional", False)
+            for source in container.get("envFrom") or []:
+                for way, kind in (("secretRef", "Secret"), ("configMapRef", "ConfigMap")):
+                    if way in source:
+                        yield kind, source[way]["name"], None, source[way].get("optional", False)
+        for volume in self.spec.get("volumes") or []:
+            for part in (volume, *(volume.get("projected") or {}).get("sources", [])):
+                for way, kind in (("secret", "Secret"), ("configMap", "ConfigMap")):
+                    if way in part:
+                        source = part[way]
+                        keys = [item["key"] for item in source["items"]] if "items" in source else None
+                        yield kind, source.get("secretName") or source["name"], keys, source.get("optional", False)
+
     def ports(self) -> dict[str, int]:
         """Named ports of all containers."""
         return {
