@@ -99,10 +99,21 @@ CASES = [
         # The last step was taken at 60 s: at 15 min, 900 s, that is 840 s ago.
         "FogfallLearnerStalled",
         15,
-        {of("learner", "fogfall_last_step_timestamp_seconds"): "60x15"},
-        "The learner of run duel took its last train step 14m 0s ago.",
-        # No step yet: that is another alert's.
-        {of("learner", "fogfall_last_step_timestamp_seconds"): "0x15"},
+        # Started at 60 s, with rows enough, and no step since.
+        {
+            of("learner", "fogfall_last_step_timestamp_seconds"): "0x15",
+            of("learner", "process_start_time_seconds"): "60x15",
+            of("learner", "fogfall_window_rows"): "500x15",
+            of("learner", "fogfall_window_needed_rows"): "500x15",
+        },
+        "The learner of run duel has taken no train step for 14m 0s.",
+        # Too few rows to train on: that is another alert's.
+        {
+            of("learner", "fogfall_last_step_timestamp_seconds"): "60x15",
+            of("learner", "process_start_time_seconds"): "0x15",
+            of("learner", "fogfall_window_rows"): "499x15",
+            of("learner", "fogfall_window_needed_rows"): "500x15",
+        },
     ),
     case(
         "FogfallStepsNotFinite",

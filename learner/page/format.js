@@ -62,8 +62,11 @@ export function bytes(n) {
   return `${n} B`;
 }
 
-/** Points of Elo between two who score so against each other; infinite for a score of 0 or 1. */
-export const elo = (score) => 400 * Math.log10(score / (1 - score));
+/** Points of Elo between two who score so against each other in so many games; a drawn game is added, so that it is finite. */
+export function elo(score, games) {
+  const shrunk = (score * games + 0.5) / (games + 1);
+  return 400 * Math.log10(shrunk / (1 - shrunk));
+}
 
 /** A difference with its sign: +120, −35. */
 export function signed(x, digits = 0) {

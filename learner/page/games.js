@@ -99,6 +99,7 @@ export class Games {
       el("details", { class: "card truth" }, el("summary", {}, "The truth, which nobody saw"), this.truth),
     );
     this.drawCourse();
+    this.drawnAt = null;
   }
 
   go(at) {
@@ -120,8 +121,9 @@ export class Games {
 
   draw() {
     const { game } = this;
-    if (!game || this.drawnAt === `${this.id}/${this.at}`) return;
+    if (!game) return;
     this.at = Math.min(this.at, game.moves.length);
+    if (this.drawnAt === `${this.id}/${this.at}`) return;
     this.drawnAt = `${this.id}/${this.at}`;
     this.slider.value = this.at;
     const move = game.moves[this.at];

@@ -212,10 +212,8 @@ function opponentRows([rates, none]) {
   return [head, ...rates.map((rate) => {
     const bar = el("div", { class: "whisker", "aria-hidden": "true" }, el("i", { class: "fill" }), el("i", { class: "half" }), el("i", { class: "ends" }));
     for (const [name, value] of [["--score", rate.score], ["--low", rate.low], ["--high", rate.high]]) bar.style.setProperty(name, value ?? 0);
-    const gap = (score) => signed(elo(score));
-    const range = rate.score <= 0 || rate.score >= 1
-      ? (rate.score >= 1 ? `above ${gap(rate.low)}` : `below ${gap(rate.high)}`)
-      : `${gap(rate.score)} (${gap(rate.low)} to ${gap(rate.high)})`;
+    const gap = (score) => signed(elo(score, rate.games));
+    const range = `${gap(rate.score)} (${gap(rate.low)} to ${gap(rate.high)})`;
     return el("div", { class: "opponent" },
       el("span", { class: "name" }, rate.opponent), bar, el("b", {}, percent(rate.score, 1)),
       el("span", { class: "detail" },

@@ -140,7 +140,7 @@ fogfall_service::settings! {
         match_pairs: u32 = 25, in 1..=100_000, class Operational;
         /// Latest games that are kept to look at, each move with what either side knew and what the search thought. One is
         /// recorded in each round of matches; 0 for none.
-        games_kept: usize = 20, in 0..=1000, class Operational;
+        games_kept: usize = 20, in 0..=200, class Operational;
         /// Most share of one core that matches take, and as much again exact figures.
         match_share: f64 = 0.15, in 0.001..=1.0, class Operational;
         /// Most seconds between lines in metrics.jsonl; fewer in the first minutes.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::run_dir::replace;
 
 /// A game longer than this is not kept: no browser would be glad of it.
-const MAX_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 2 << 20;
 
 /// What there is to say of a game on the shelf without opening it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -86,7 +86,7 @@ impl Shelf {
             }
         }
         let shelf = Self { dir, keep, held: Mutex::new(held) };
-        shelf.clear_away(&mut shelf.lock());
+        shelf.clear_away();
         shelf
     }
 
@@ -100,10 +100,11 @@ impl Shelf {
     /// # Errors
     /// If it is too long, or cannot be written; then it is on the shelf until the process ends.
     pub fn put(&self, game: &RecordedGame, version: Version) -> anyhow::Result<()> {
-        let mut held = self.lock();
+        // Nobody who looks waits for the disk: the lock is never held over it.
+        let id = self.next_number();
         let played = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let title = Title {
-            id: held.last + 1,
+            id,
             version: version.to_string(),
             step: version.step,
             played_at_s: played.as_secs(),
@@ -116,23 +117,33 @@ impl Shelf {
         let written = fs::create_dir_all(&self.dir)
             .with_context(|| format!("cannot create {}", self.dir.display()))
             .and_then(|()| replace(&file(&self.dir, title.id), text.as_bytes()));
-        held.last = title.id;
+        let mut held = self.lock();
         held.changes += 1;
         held.games.push_back((title, text.into()));
-        self.clear_away(&mut held);
+        drop(held);
+        self.clear_away();
         written
     }
 
-    fn clear_away(&self, held: &mut Held) {
-        while self.keep > 0 && held.games.len() > self.keep {
-            if let Some((title, _)) = held.games.pop_front() {
-                let path = file(&self.dir, title.id);
-                match fs::remove_file(&path) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                        tracing::warn!(path = %path.display(), %error, "an old game cannot be removed");
-                    }
-                    _ => {}
+    fn next_number(&self) -> u64 {
+        let mut held = self.lock();
+        held.last += 1;
+        held.last
+    }
+
+    /// Takes the oldest games away if there are too many.
+    fn clear_away(&self) {
+        let mut held = self.lock();
+        let surplus = if self.keep > 0 { held.games.len().saturating_sub(self.keep) } else { 0 };
+        let old: Vec<_> = held.games.drain(..surplus).collect();
+        drop(held);
+        for (title, _) in old {
+            let path = file(&self.dir, title.id);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    tracing::warn!(path = %path.display(), %error, "an old game cannot be removed");
                 }
+                _ => {}
             }
         }
     }

@@ -428,6 +428,7 @@ async fn each_role_can_do_its_work_and_no_more() {
         assert_eq!(member.beat(Heartbeat::new("r", role, life as u64, "pod")).await, Ok(()));
     }
     assert_eq!(operator.alive().await.unwrap().len(), 3);
+    assert_eq!(learner.alive().await.unwrap().len(), 3);
     assert_eq!(operator.manifest().await, Ok(Some(manifest())));
     assert_eq!(operator.newest().await, Ok(Some(newest.clone())));
     assert!(operator.weights_age().await.unwrap().unwrap() < LONG);

@@ -25,11 +25,12 @@ mod tests;
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use axum::{
     Router,
+    body::Bytes,
     extract::{Path, State},
     http::{HeaderName, HeaderValue, StatusCode, header},
     middleware::map_response,
@@ -65,8 +66,7 @@ pub struct Page {
     /// As JSON; they do not change.
     settings: String,
     shelf: Arc<Shelf>,
-    /// Where the newest weights are written.
-    weights: PathBuf,
+    weights: Arc<Download>,
     crew: Crew,
     /// A place for each listener.
     places: Arc<Semaphore>,
@@ -105,7 +105,7 @@ impl Page {
             past: Mutex::new(Past { history: History::of(earlier), changes: 0 }),
             settings,
             shelf: Arc::clone(shelf),
-            weights,
+            weights: Arc::new(Download { path: weights, newest: Mutex::default() }),
             crew: Crew::default(),
             places: Arc::new(Semaphore::new(LISTENERS)),
             pace,
@@ -177,10 +177,33 @@ async fn show_game(State(page): State<Arc<Page>>, Path(id): Path<u64>) -> Respon
     }
 }
 
+/// A file to download. All who download it share one copy in memory.
+struct Download {
+    path: PathBuf,
+    /// As it was when it was last asked for, and when it was written.
+    newest: Mutex<Option<(SystemTime, Bytes)>>,
+}
+
+impl Download {
+    /// The file as it is now. It blocks.
+    fn read(&self) -> std::io::Result<Bytes> {
+        let written = std::fs::metadata(&self.path)?.modified()?;
+        let mut newest = lock(&self.newest);
+        match &*newest {
+            Some((at, bytes)) if *at == written => Ok(bytes.clone()),
+            _ => {
+                let bytes = Bytes::from(std::fs::read(&self.path)?);
+                *newest = Some((written, bytes.clone()));
+                Ok(bytes)
+            }
+        }
+    }
+}
+
 /// `/weights.safetensors`.
 async fn show_weights(State(page): State<Arc<Page>>) -> Response {
-    let path = page.weights.clone();
-    let read = tokio::task::spawn_blocking(move || std::fs::read(path)).await;
+    let weights = Arc::clone(&page.weights);
+    let read = tokio::task::spawn_blocking(move || weights.read()).await;
     match read {
         Ok(Ok(bytes)) => {
             let headers = [(header::CONTENT_TYPE, "application/octet-stream"), (header::CACHE_CONTROL, "no-store")];
