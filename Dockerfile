@@ -3,9 +3,10 @@
 #   scripts/images                                      builds both with docker, podman or buildah
 #   docker build --target actor --tag fogfall-actor .   the same by hand
 #
-# FOGFALL_CUDA=0 makes a learner for the CPU only, an eighth in size. The last stages only copy: BASE_IMAGE may be any with glibc 2.36 or
-# later, libstdc++ and certificates, such as gcr.io/distroless/cc-debian12:debug-nonroot, which has a shell. RUST_IMAGE may be one of
-# your own with Debian's apt-get: with certificates of a proxy, or settings of cargo and pip for a mirror.
+# FOGFALL_CUDA=0 makes a learner for the CPU only, an eighth in size. The last stages only copy: BASE_IMAGE may be any with
+# glibc 2.36 or later, libstdc++ and certificates, such as gcr.io/distroless/cc-debian12:debug-nonroot, which has a shell.
+# RUST_IMAGE may be one of your own with Debian's apt-get: with certificates of a proxy, or settings of cargo and pip for a
+# mirror.
 # To take newer bases, change tag and digest together (`docker buildx imagetools inspect TAG` shows the digest).
 ARG RUST_IMAGE=docker.io/library/rust:1.95.0-slim-bookworm@sha256:d7482085ff5b415f84dba5647ae71606650bdef00db7aeb69f4b3d170c3e4082
 ARG BASE_IMAGE=gcr.io/distroless/cc-debian12:nonroot@sha256:9dac0a79194e45a7da0158a9c6da57b217585af0786db3845d1f0ec1a0dd182f
