@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -68,6 +69,46 @@ def test_listed_images_are_those_that_are_installed():
 def test_profiles_are_those_that_the_readme_lists():
     readme = (CHART / "README.md").read_text()
     assert [name for name in PROFILES if f"`ci/{name}-values.yaml`" not in readme] == []
+
+
+def nats_rights(config: str) -> dict[str, tuple[set[str], set[str]]]:
+    """What each user may publish and what it may listen to."""
+    users = re.findall(
+        r'user: "?(\w+)"?, password: \S+\s+permissions: \{\s*publish: \[(.*?)\]\s*subscribe: \[(.*?)\]', config, re.DOTALL
+    )
+    return {name: (set(re.findall(r'"(.+?)"', may)), set(re.findall(r'"(.+?)"', hears))) for name, may, hears in users}
+
+
+def test_users_of_nats_have_the_rights_that_the_docs_give_them():
+    run = "duel"
+    documented = nats_rights((ROOT / "docs" / "nats-permissions.conf").read_text().replace("RUN", run))
+    documented["ingester"] = documented.pop("ingest")
+    # Here each has an inbox of its own, as the docs advise.
+    expected = {
+        name: (may, {right.replace("_INBOX.", f"_INBOX_{name}.") for right in hears})
+        for name, (may, hears) in documented.items()
+    }
+    assert set(expected) == {"learner", "ingester", "actor", "operator"}
+    assert nats_rights(text({"run": {"id": run}})) == expected
+
+
+def test_users_of_redis_have_the_rights_that_the_docs_give_them():
+    def rights(words: list[str]) -> set[str]:
+        return {word for word in words if word.startswith(("+", "-"))}
+
+    documented = {}
+    for line in (ROOT / "docs" / "redis.conf").read_text().splitlines():
+        match line.split():
+            case ["user", "fogfall" | "operator" as name, "on", _, *words]:
+                documented[name] = rights(words)
+    # It may look whether the server syncs as advised, which the docs leave to choice.
+    documented["fogfall"].add("+config|get")
+    arguments = render({}).manifests.component("redis").containers[0]["args"]
+    starts = {arguments[i + 1]: i + 2 for i, word in enumerate(arguments) if word == "--user"}
+    for name, expected in documented.items():
+        words = arguments[starts[name] :]
+        end = words.index("--user") if "--user" in words else len(words)
+        assert rights([word for word in words[:end] if not word.startswith("--")]) == expected, name
 
 
 def test_dashboards_arrive_byte_for_byte():
