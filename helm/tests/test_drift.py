@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pathlib
 import re
 import shutil
@@ -14,11 +13,11 @@ import pytest
 import yaml
 
 from chart import helm
+from chart.images import BINARIES
 from renderings import KUBERNETES, PROFILES, default_values, render, text
 
 ROOT, CHART = helm.ROOT, helm.CHART
 GENERATOR = helm.TOOLS / "node" / "node_modules" / ".bin" / "readme-generator"
-BINARIES = pathlib.Path(os.environ.get("FOGFALL_BINARIES", ROOT / "target" / "debug"))
 DESCRIBED = yaml.safe_load((CHART / "Chart.yaml").read_text())
 
 

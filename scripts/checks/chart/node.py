@@ -18,15 +18,12 @@ def needs() -> str | None:
     for program, package in (("ip", "iproute2"), ("nsenter", "util-linux")):
         if not shutil.which(program):
             return f"{program} is missing: install {package}"
-    pid = os.fork()
-    if pid == 0:
-        try:
-            sandbox.become(0, 0)
-            sandbox.unshare(sandbox.NEW_MOUNTS | sandbox.NEW_NETWORK | sandbox.NEW_PIDS)
-            os._exit(0)
-        except OSError:
-            os._exit(1)
-    if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0:
+
+    def make_namespaces() -> None:
+        sandbox.become(0, 0)
+        sandbox.unshare(sandbox.NEW_MOUNTS | sandbox.NEW_NETWORK | sandbox.NEW_PIDS)
+
+    if not sandbox.allows(make_namespaces):
         return "this machine allows no user namespaces: see sysctl user.max_user_namespaces, AppArmor's, or run this as root"
     return None
 

@@ -9,6 +9,7 @@ import ctypes
 import os
 import pathlib
 import signal
+from collections.abc import Callable
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -26,6 +27,18 @@ def _check(result: int, what: str) -> None:
     if result != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def allows(attempt: Callable[[], None]) -> bool:
+    """Whether the system lets a process do this; a child tries it, so that nothing changes here."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            attempt()
+            os._exit(0)
+        except OSError:
+            os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 def unshare(flags: int) -> None:
